@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -100,6 +101,15 @@ NcclTable::SideColumns NcclTable::side_from(std::size_t time, std::size_t end) c
     if (find(heading) < end) return find(heading);
     throw ConfigError(fmt::format("the headings have no column {} after a time", heading));
   };
+  for (std::size_t at = time; at < end; ++at) {
+    const bool is_twice = std::ranges::count(headings_.begin() + static_cast<std::ptrdiff_t>(at),
+                                             headings_.begin() + static_cast<std::ptrdiff_t>(end),
+                                             headings_[at].text, &Word::text) > 1;
+    if (!is_twice) continue;
+    throw ConfigError(fmt::format(
+        "the headings have two columns {} after one time, so whose values they are is not known",
+        escape_for_terminal(headings_[at].text)));
+  }
   SideColumns side{time, end, place("algbw"), place("busbw"), find("#wrong")};
   for (const char* older : {"error", "res", "delta"}) {
     if (side.wrong == end) side.wrong = find(older);

@@ -48,6 +48,12 @@ bool may_be_row(std::string_view text, const std::vector<std::string>& words) {
   return std::ranges::count_if(words, is_number) >= times_and_rates;
 }
 
+/// Whether the words begin with a size and a count, and are as many as a row has.
+bool has_sizes(const std::vector<std::string>& words) {
+  constexpr std::size_t least = 8;
+  return words.size() >= least && is_whole_number(words[0]) && is_whole_number(words[1]);
+}
+
 /// The tests that one process printed, one after the other.
 class NcclLog {
  public:
@@ -75,12 +81,15 @@ class NcclLog {
       test_at(Part::headings).read_headings(line.text);
     } else if (line.text.find("Out of bounds values") != std::string::npos) {
       if (!tests_.empty()) tests_.back().read_verdict(words);
-    } else if (!is_comment(line.text) && !tests_.empty() && tests_.back().has_headings()) {
-      read_in_table(line, words);
+    } else if (!is_comment(line.text)) {
+      const bool is_in_table = !tests_.empty() && tests_.back().has_headings();
+      if (is_in_table) return read_in_table(line, words);
+      if (has_sizes(words) && may_be_row(line.text, words)) without_headings_.read(line);
     }
   }
 
   [[nodiscard]] std::vector<NcclTest>& tests() { return tests_; }
+  [[nodiscard]] const RowsWithoutHeadings& without_headings() const { return without_headings_; }
   [[nodiscard]] bool has_headings() const {
     return std::ranges::any_of(tests_, &NcclTest::has_headings);
   }
@@ -123,6 +132,7 @@ class NcclLog {
   const RunOptions* options_;
   std::string_view place_;
   std::vector<NcclTest> tests_;
+  RowsWithoutHeadings without_headings_;
 };
 
 /// Points and notes that a log adds to a run.
@@ -229,7 +239,12 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
     LauncherLines lines(run.content);
     for (LauncherLine line; lines.next(line);) read(line, "line");
   }
+  RowsWithoutHeadings without_headings;
+  for (const auto& [source, log] : logs) {
+    if (!log.has_headings()) without_headings.add(log.without_headings());
+  }
   NcclLog& log = counting(logs, run);
+  without_headings.add(log.without_headings());
   std::size_t rows = 0;
   for (const NcclTest& test : log.tests()) rows += test.rows();
   if (rows == 0) throw ConfigError("it has headings of nccl-tests and no rows");
@@ -238,6 +253,7 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   run.points = std::move(added.points);
   run.facts.merge(added.facts);
   run.notes.insert(run.notes.end(), added.notes.begin(), added.notes.end());
+  without_headings.add_to(run);
   errors.add_to(run);
   note_repetitions(log.tests(), run);
   return {};

@@ -81,6 +81,26 @@ std::string lower(std::string_view text) {
   return low;
 }
 
+std::vector<std::string> words_in(const std::string& text) {
+  std::istringstream stream{text};
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// Whether a line holds a size and a value with decimals, as rows do. A launcher's label may be the
+/// size: "1- 9.16".
+bool is_whole_row(const LauncherLine& line) {
+  const std::vector<std::string> words = words_in(line.text);
+  const auto is_number = [](const std::string& word) {
+    return word.find_first_not_of("0123456789.") == std::string::npos &&
+           std::ranges::count(word, '.') < 2;
+  };
+  const bool has_size = !line.source.empty() || (words.size() > 1 && is_whole_number(words[0]));
+  return has_size && line.text.find('.') != std::string::npos &&
+         std::ranges::all_of(words, is_number);
+}
+
 /// The tests that one process printed, one after the other.
 class OsuReader {
  public:
@@ -88,14 +108,13 @@ class OsuReader {
     const std::string_view text = line.text;
     if (text.starts_with(osu_title)) return read_title(text.substr(osu_title.size()));
     if (key_.suite.empty()) {
-      if (text.starts_with('#')) read_setting(text);
+      if (text.starts_with('#')) return read_setting(text);
+      if (is_whole_row(line)) without_headings_.read(line);
       return;
     }
     if (text.starts_with("# Size") || text.starts_with("# Avg Lat")) return read_headings(text);
     if (text.starts_with('#')) return read_setting(text);
-    std::istringstream stream{line.text};
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;) words.push_back(word);
+    std::vector<std::string> words = words_in(line.text);
     if (words.empty()) return;
     if (!may_be_row(words) || is_line_of_nccl(text)) {
       if (quantity_ != nullptr) others_.read(line);
@@ -122,6 +141,7 @@ class OsuReader {
   }
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] const RowsWithoutHeadings& without_headings() const { return without_headings_; }
   /// Adds all that was read.
   void add_to(ImportedRun& run) const {
     run.points.insert(run.points.end(), points_.begin(), points_.end());
@@ -254,6 +274,7 @@ class OsuReader {
   std::vector<KeyedPoint> points_;
   std::vector<std::string> notes_;
   OtherLines others_;
+  RowsWithoutHeadings without_headings_;
   SeriesKey key_;
   Facts settings_before_title_;
   const OsuQuantity* quantity_ = nullptr;
@@ -281,6 +302,8 @@ Origin add_osu(ImportedRun& run) {
     last = line.source;
   }
   if (!run.content.ends_with('\n')) processes[last].end_within_line();
+  RowsWithoutHeadings without_headings;
+  for (const auto& [source, reader] : processes) without_headings.add(reader.without_headings());
   std::erase_if(processes, [](const auto& process) { return process.second.rows() == 0; });
   if (processes.empty()) throw ConfigError("it has a title of OSU's benchmarks and no rows");
   if (processes.size() > 1) {
@@ -289,6 +312,7 @@ Origin add_osu(ImportedRun& run) {
         "launch.");
   }
   processes.begin()->second.add_to(run);
+  without_headings.add_to(run);
   errors.add_to(run);
   return {};
 }

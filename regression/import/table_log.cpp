@@ -145,4 +145,20 @@ void OtherLines::add_to(ImportedRun& run, std::string_view table) const {
                                   escape_for_terminal(table), first_));
 }
 
+void RowsWithoutHeadings::read(const LauncherLine& line) {
+  if (count_++ == 0) first_ = line.number;
+}
+
+void RowsWithoutHeadings::add(const RowsWithoutHeadings& others) {
+  if (others.count_ == 0) return;
+  first_ = count_ == 0 ? others.first_ : std::min(first_, others.first_);
+  count_ += others.count_;
+}
+
+void RowsWithoutHeadings::add_to(ImportedRun& run) const {
+  if (count_ == 0) return;
+  run.notes.push_back(fmt::format("left out: {} without headings before, the first in line {}",
+                                  counted(static_cast<long long>(count_), "row"), first_));
+}
+
 }  // namespace dlscale::regression::history

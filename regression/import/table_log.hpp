@@ -58,4 +58,18 @@ class OtherLines {
   std::string first_;
 };
 
+/// Rows that no headings say anything of: what a launcher put before the headings, or before these
+/// rows, hides them.
+class RowsWithoutHeadings {
+ public:
+  void read(const LauncherLine& line);
+  void add(const RowsWithoutHeadings& others);
+  /// Adds a note that they are left out.
+  void add_to(ImportedRun& run) const;
+
+ private:
+  std::size_t count_ = 0;
+  std::size_t first_ = 0;
+};
+
 }  // namespace dlscale::regression::history

@@ -144,18 +144,24 @@ Round round_of(const ReadJson& json, int number) {
   return round;
 }
 
-std::string question_of(const Json& json) {
+/// The text of the question, which is the last key of its line.
+std::string question_of(const std::string& line) {
+  constexpr std::string_view key = "\"question\":";
+  const ReadJson json = ReadJson::parse(line);
   if (!json.is_object() || json.value("schema", "") != schema) {
     throw ConfigError(fmt::format("it is not of the schema {}", schema));
   }
-  if (json.value("version", Json()) != 1) throw ConfigError("its version is not 1");
-  return json.at("question").dump();
+  if (json.value("version", ReadJson()) != 1) throw ConfigError("its version is not 1");
+  const std::size_t begin = line.find(key) + key.size();
+  const std::string text = line.substr(begin, line.rfind('}') - begin);
+  if (ReadJson::parse(text, nullptr, false) == json.at("question")) return text;
+  throw ConfigError("\"question\" is not the last of its keys");
 }
 
 void read_line(const std::string& line, RoundLines& lines) {
   expect_json_depth(line);
   if (!lines.question) {
-    lines.question = question_of(Json::parse(line));
+    lines.question = question_of(line);
   } else {
     const int number = static_cast<int>(lines.rounds.size()) + 1;
     lines.rounds.push_back(round_of(ReadJson::parse(line), number));
@@ -190,8 +196,7 @@ RoundLines parse_round_lines(std::string_view text, const std::string& name) {
 }
 
 std::string question_line(const std::string& question) {
-  const Json json{{"schema", schema}, {"version", 1}, {"question", Json::parse(question)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return fmt::format("{{\"schema\":\"{}\",\"version\":1,\"question\":{}}}\n", schema, question);
 }
 
 std::string round_line(const Round& round) {
