@@ -24,9 +24,11 @@ constexpr const char* times_and_quotes =
     R"(|\[?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?)"
     R"((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)"
     R"((?: \d{4})?\]?:? ?)"
-    R"(|\[?\+?\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\]?:?(?:[ \t]|$|#))"  // the clock, or a duration
-    R"(|\[?\+?\d{1,2}:\d\d[.,]\d+\]?:?(?:[ \t]|$|#))"           // minutes and seconds
-    R"(|\[?\+?\d+(?:\.\d+)?s\]?:?(?:[ \t]|$|#))"                // flux, and other durations
+    // The clock, or a duration.
+    R"(|\[?\+?\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?\]?:?(?:[ \t]|$|#))"
+    R"(|\[?\+?\d{1,2}:\d\d[.,]\d+\]?:?(?:[ \t]|$|#))"  // minutes and seconds
+    // Flux, and other durations ("1.510s", "1m2.5s", "12ms").
+    R"(|\[?\+?(?:\d+h ?)?(?:\d+m ?)?\d+(?:\.\d+)?m?s\]?:?(?:[ \t]|$|#))"
     R"(|\[?\d{9,10}\.\d+\]?:?(?:[ \t]|$)|\[ *\d+\.\d+\] )"  // seconds since 1970, or the start
     R"(|<std(?:out|err|diag)>: ?)"                          // Open MPI, after a time alone
     R"(|(?:> ?)+)";                                         // a quotation
@@ -172,7 +174,11 @@ class CommentPrefixes {
  public:
   void read(std::string_view text) {
     const std::size_t mark = place_of_comment(text);
-    if (mark == std::string_view::npos || is_mixed_) return;
+    if (mark == std::string_view::npos) {
+      others_ += text.find_first_not_of(" \t") == std::string_view::npos ? 0 : 1;
+      return;
+    }
+    if (is_mixed_) return;
     const std::string_view prefix = text.substr(0, mark);
     constexpr std::size_t longest = 120;
     if (prefix.size() > longest || prefix.find_first_not_of(" \t") == std::string_view::npos ||
@@ -188,10 +194,11 @@ class CommentPrefixes {
   }
 
   /// The pattern that all have; empty if there is none.
-  [[nodiscard]] std::string common() const {
-    constexpr std::size_t least = 3;
-    return is_mixed_ || count_ < least ? "" : pattern_;
-  }
+  [[nodiscard]] std::string common() const { return is_mixed_ || count_ < 2 ? "" : pattern_; }
+  /// Whether there are so few comments that they may be alike by chance.
+  [[nodiscard]] bool are_few() const { return count_ < 3; }
+  /// The number of lines without a comment that are not blank.
+  [[nodiscard]] std::size_t others() const { return others_; }
   /// Whether the prefixes come again, as labels do, unlike times and numbers of lines.
   [[nodiscard]] bool are_labels() const { return 2 * different_.size() <= count_; }
 
@@ -207,13 +214,47 @@ class CommentPrefixes {
 
   bool is_mixed_ = false;
   std::size_t count_ = 0;
+  std::size_t others_ = 0;
   std::string pattern_;
   std::set<std::string> different_;
 };
 
+/// The number that cat -n, nl, and editors put before each line.
+bool drop_line_number(re2::StringPiece& text, long long& number) {
+  static const re2::RE2 prefix(R"([ \t]*(\d{1,9})(?: +\x{2502} ?|[ \t]|$))");
+  return re2::RE2::Consume(&text, prefix, &number);
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+/// Whether all lines that are not blank have such a number, which rises. Comments tell them from a
+/// table of sizes.
+bool has_line_numbers(std::string_view log) {
+  long long last = -1;
+  std::size_t count = 0;
+  bool has_comment = false;
+  while (!log.empty()) {
+    const std::size_t end = std::min(log.find('\n'), log.size());
+    const std::string_view line = log.substr(0, end);
+    log.remove_prefix(std::min(end + 1, log.size()));
+    if (is_blank(line)) continue;
+    re2::StringPiece text(line.data(), line.size());
+    long long number = 0;
+    if (!drop_line_number(text, number) || number <= last) return false;
+    last = number;
+    has_comment = has_comment || text.find('#') != re2::StringPiece::npos;
+    ++count;
+  }
+  constexpr std::size_t least = 3;
+  return has_comment && count >= least;
+}
+
 }  // namespace
 
-LauncherLines::LauncherLines(std::string_view log) : rest_(log) {
+LauncherLines::LauncherLines(std::string_view log)
+    : rest_(log), has_line_numbers_(has_line_numbers(log)) {
   LauncherLines copy(*this);
   NumberedLines numbers;
   CommentPrefixes comments;
@@ -223,10 +264,22 @@ LauncherLines::LauncherLines(std::string_view log) : rest_(log) {
   }
   lines_are_numbered_ = numbers.are_there();
   if (comments.common().empty()) return;
+  // Few comments are alike by chance, unless two other lines and all begin so.
+  if (comments.are_few() && (comments.others() < 2 || !all_begin(comments.common()))) return;
   // Latin 1 stands for any bytes.
   const re2::RE2::CannedOptions bytes = re2::RE2::Latin1;
   own_prefix_ = std::make_shared<const re2::RE2>("(" + comments.common() + ")", bytes);
   own_prefix_is_label_ = comments.are_labels();
+}
+
+bool LauncherLines::all_begin(const std::string& pattern) const {
+  const re2::RE2 prefix(pattern, re2::RE2::Latin1);
+  LauncherLines copy(*this);
+  for (LauncherLine line; copy.next_of_known(line);) {
+    re2::StringPiece text(line.text);
+    if (!is_blank(line.text) && !re2::RE2::Consume(&text, prefix)) return false;
+  }
+  return true;
 }
 
 bool LauncherLines::next(LauncherLine& line) {
@@ -258,6 +311,7 @@ bool LauncherLines::next_of_known(LauncherLine& line) {
   drop_controls(line.text);
   constexpr int most_prefixes = 8;
   re2::StringPiece text(line.text);
+  if (long long number = 0; has_line_numbers_) drop_line_number(text, number);
   for (int i = 0; i < most_prefixes; ++i) {
     const std::string_view rest(text.data(), text.size());
     if (!may_have_prefix(rest) || !drop_prefix(text, line.source)) break;

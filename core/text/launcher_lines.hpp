@@ -26,8 +26,9 @@ struct LauncherLine {
 ///   ("host program[12]: ");
 /// - times: of ISO 8601 (kubectl --timestamps, GitHub, GitLab, CRI), of ctime (Open MPI, ts,
 ///   syslog), of the clock, and in seconds;
-/// - names of files and numbers of lines (grep -n, cat -n), marks of a quotation ("> ");
-/// - any other text that is alike, but for its numbers, before all comments ("#") of the log.
+/// - names of files and numbers of lines (grep -n, cat -n, editors), marks of a quotation ("> ");
+/// - any other text that is alike, but for its numbers, before all comments ("#") of the log. If
+///   these are only two, all lines must begin with it.
 /// Drops escape sequences of terminals, and zero bytes. A carriage return ends a line, too: what
 /// follows has the same number. No-break spaces become blanks.
 class LauncherLines {
@@ -40,8 +41,11 @@ class LauncherLines {
  private:
   /// Drops the prefixes that are known; false at the end.
   bool next_of_known(LauncherLine& line);
+  /// Whether all lines to come that are not blank begin with the pattern.
+  [[nodiscard]] bool all_begin(const std::string& pattern) const;
 
   std::string_view rest_;
+  bool has_line_numbers_ = false;  ///< each line begins with its number
   std::size_t number_ = 0;
   bool continues_ = false;                      ///< the next piece belongs to the line of the last
   bool lines_are_numbered_ = false;             ///< the last number of a label is that of a line

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/text/utf8_text.hpp"
@@ -63,10 +64,13 @@ TEST(LauncherLines, DropThePrefixesOfLaunchersAndServices) {
            Prefix{"2026-08-01 10:00:00,123 ", ""},
            Prefix{"[2026-08-01 10:00:00] ", ""},
            Prefix{"[10:00:00] ", ""},
-           Prefix{"00:00:05 ", ""},           // ts -s
+           Prefix{"00:00:05 ", ""},  // ts -s
            Prefix{"[0:00:12.084] ", ""},
            Prefix{"01:02.084 ", ""},
            Prefix{"1.510s: ", ""},  // flux
+           Prefix{"1m2.510s: ", ""},
+           Prefix{"12ms: ", ""},
+           Prefix{"10:00:00 AM ", ""},
            Prefix{"[+12.5s] ", ""},
            Prefix{"1754042400.123456 ", ""},  // ts %.s
            Prefix{"[   12.345678] ", ""},
@@ -86,6 +90,31 @@ TEST(LauncherLines, DropThePrefixesOfLaunchersAndServices) {
       EXPECT_EQ(found[0].source, prefix.source) << line;
     }
   }
+}
+
+/// A short log has few comments, and rows that begin with numbers of their own.
+TEST(LauncherLines, DropNumbersOfLinesAndUnknownPrefixesOfShortLogs) {
+  const std::vector<std::string> texts{"# OSU MPI Latency Test v5.6.2", "# Size    Latency (us)",
+                                       "1      1.25", "2      1.26"};
+  for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+           {"     ", "\t"},              // cat -n
+           {"", "\t"},                   // nl -w1
+           {"  ", " "},                  // less -N, vim
+           {"   ", "   \xE2\x94\x82 "},  // bat
+           {"worker>", " "},             // numbers that no launcher prints
+           {"job/", "/out! "}}) {
+    std::string log;
+    int number = 8;
+    for (const std::string& text : texts) {
+      log += before + std::to_string(++number) + after + text + "\n";
+    }
+    std::vector<std::string> found;
+    for (const LauncherLine& line : lines_of(log)) found.push_back(line.text);
+    EXPECT_EQ(found, texts) << log;
+  }
+  std::string own;
+  for (const std::string& text : texts) own += text + "\n";
+  for (const LauncherLine& line : lines_of(own)) EXPECT_EQ(line.text, texts[line.number - 1]);
 }
 
 /// Sources and texts of a log, as "source|text".
