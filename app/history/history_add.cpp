@@ -82,6 +82,13 @@ void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "dlscale: {}\n", note);
 }
 
+/// With --strict, a doubt is an error.
+void expect_none(const std::vector<std::string>& doubts, const std::string& of) {
+  if (doubts.empty()) return;
+  throw ConfigError(fmt::format(
+      "{}: {}, which --strict refuses. Measure again, or leave --strict out.", of, doubts.front()));
+}
+
 ExitCode add(const AddOptions& options) {
   std::vector<std::string> notes;
   const history::RunOptions run = run_options(options, notes);
@@ -95,13 +102,8 @@ ExitCode add(const AddOptions& options) {
   }
   for (const std::string& file : files) {
     runs.push_back(history::read_run(file, run));
-    const std::vector<std::string>& doubts = runs.back().notes;
-    if (options.strict && !doubts.empty()) {
-      throw ConfigError(
-          fmt::format("{}: {}, which --strict refuses. Measure again, or leave --strict out.", file,
-                      doubts.front()));
-    }
-    print_notes(doubts);
+    if (options.strict) expect_none(runs.back().notes, file);
+    print_notes(runs.back().notes);
     points += runs.back().points.size();
   }
   if (points == 0) {
@@ -111,7 +113,13 @@ ExitCode add(const AddOptions& options) {
   }
   history::Store store = options.history.open();
   print_notes(notes);
-  if (!store.is_empty()) print_notes(options.commit.compare(store.runs(), runs));
+  if (!store.is_empty()) {
+    const std::vector<history::RunRecord> there = store.runs();
+    print_notes(options.commit.compare(there, runs));
+    const std::vector<std::string> equal = history::notes_on_equal_files(there, runs);
+    if (options.strict) expect_none(equal, store.name());
+    print_notes(equal);
+  }
   const history::AddReport report = store.add(runs);
   std::string before =
       report.there_already.empty()

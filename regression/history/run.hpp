@@ -18,8 +18,10 @@ struct KeyedPoint {
 /// A file of results that was read and can be added to a history.
 struct ImportedRun {
   std::string file;     ///< name as given
-  std::string content;  ///< unmodified; its SHA-256 names the run
-  std::string format;   ///< "dlscale.result", "Google Benchmark", …
+  std::string content;  ///< unmodified
+  /// Whether the content has the time of the measurement, so that another one cannot be equal.
+  bool is_dated = false;
+  std::string format;  ///< "dlscale.result", "Google Benchmark", …
   std::string commit;
   std::int64_t time = 0;
   Facts facts;  ///< facts of this run alone: host, kernel, load, command
@@ -43,8 +45,8 @@ struct RunOptions {
 /// none). Throws ConfigError if neither has them.
 void set_origin(ImportedRun& run, const RunOptions& options, const std::string& commit,
                 std::optional<std::int64_t> time);
-/// Throws ConfigError that begins with `what` for a time more than an hour after the present: such a
-/// commit would stay the newest. `advice` says what to do.
+/// Throws ConfigError that begins with `what` for a time more than an hour after the present: such
+/// a commit would stay the newest. `advice` says what to do.
 void expect_past(std::int64_t time, const std::string& what, const std::string& advice);
 /// Adds the facts of the options to each key; they override those of the file.
 void add_facts(ImportedRun& run, const RunOptions& options);

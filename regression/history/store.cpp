@@ -55,10 +55,11 @@ std::string series_head(const SeriesKey& key) {
 }
 
 std::string record_line(const RunRecord& record) {
-  json line{{"run", record.sha256},    {"commit", record.commit}, {"time", time_text(record.time)},
+  json line{{"run", record.run},       {"commit", record.commit}, {"time", time_text(record.time)},
             {"format", record.format}, {"file", record.file},     {"points", record.points},
             {"facts", record.facts}};
   if (record.ancestors > 0) line["ancestors"] = record.ancestors;
+  if (record.sha256 != record.run) line["sha256"] = record.sha256;
   return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -67,7 +68,8 @@ RunRecord parse_record(std::string_view line) {
     expect_json_depth(line);
     const json value = json::parse(line);
     RunRecord record;
-    record.sha256 = value.at("run");
+    record.run = value.at("run");
+    record.sha256 = value.value("sha256", record.run);
     record.commit = value.at("commit");
     record.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
     record.format = value.at("format");
@@ -180,19 +182,26 @@ Growing look_at(const HistoryFolder& folder, const std::string& file, const Seri
   return growing;
 }
 
+/// The record of a run that is not in the history yet.
+RunRecord record_of(const ImportedRun& run) {
+  RunRecord record{"",       sha256(run.content), run.commit, run.time, run.format,
+                   run.file, run.points.size(),   run.facts};
+  record.run = run.is_dated ? record.sha256 : sha256(record.sha256 + " " + run.commit);
+  if (!run.points.empty()) record.ancestors = run.points.front().point.ancestors;
+  return record;
+}
+
 /// Collects the changes of one update.
 class Plan {
  public:
   Plan(const HistoryFolder& folder, Changes first, const std::vector<RunRecord>& there,
        CommitNames names)
       : folder_(folder), changes_(std::move(first)), names_(std::move(names)) {
-    for (const RunRecord& record : there) commits_[record.sha256] = record.commit;
+    for (const RunRecord& record : there) runs_.emplace(record.sha256, record);
   }
 
   void add(const ImportedRun& run) {
-    RunRecord record{sha256(run.content), run.commit, run.time, run.format, run.file,
-                     run.points.size(),   run.facts};
-    if (!run.points.empty()) record.ancestors = run.points.front().point.ancestors;
+    RunRecord record = record_of(run);
     const bool fresh = is_new(record);
     keep(record, run.content, fresh);
     std::size_t added = 0;
@@ -226,17 +235,25 @@ class Plan {
     changes_.whole[file] = content;
     report_.restored_files += fresh ? 0 : 1;
   }
-  [[nodiscard]] bool is_new(const RunRecord& record) {
-    const auto [found, fresh] = commits_.try_emplace(record.sha256, record.commit);
-    if (fresh) return true;
-    if (names_.whole(found->second) != names_.whole(record.commit)) {
-      throw ConfigError(
-          fmt::format("{} was added to {} as commit {}, and cannot be of {} as well. "
-                      "Measure that commit.",
-                      record.file, folder_.name(), found->second, record.commit));
+  /// Whether the file is not there as this commit. Takes the name of the run that it is there as.
+  [[nodiscard]] bool is_new(RunRecord& record) {
+    const auto [begin, end] = runs_.equal_range(record.sha256);
+    for (auto known = begin; known != end; ++known) {
+      const RunRecord& there = known->second;
+      if (names_.whole(there.commit) == names_.whole(record.commit)) {
+        record.run = there.run;
+        report_.there_already.push_back(record.file);
+        return false;
+      }
+      if (record.run == record.sha256) {
+        throw ConfigError(
+            fmt::format("{} was added to {} as commit {}, and cannot be of {} as well, since it "
+                        "says when it was measured. Measure that commit.",
+                        record.file, folder_.name(), there.commit, record.commit));
+      }
     }
-    report_.there_already.push_back(record.file);
-    return false;
+    runs_.emplace(record.sha256, record);
+    return true;
   }
   /// Returns whether the point was missing. A killed writer may have left it.
   bool add(const KeyedPoint& keyed, const std::string& run) {
@@ -256,13 +273,13 @@ class Plan {
   Changes changes_;
   CommitNames names_;
   AddReport report_;
-  std::map<std::string, std::string> commits_;  ///< by run
+  std::multimap<std::string, RunRecord> runs_;  ///< by the hash of their file
   std::map<std::string, Growing> series_;       ///< by file
   std::string records_;
 };
 
 /// The names of all commits once the runs are added.
-CommitNames names_with(const std::vector<RunRecord>& there, std::span<const ImportedRun> runs) {
+CommitNames names_with(std::span<const RunRecord> there, std::span<const ImportedRun> runs) {
   std::vector<std::string> names;
   for (const RunRecord& record : there) names.push_back(record.commit);
   for (const ImportedRun& run : runs) names.push_back(run.commit);
@@ -276,6 +293,29 @@ CommitNames commit_names(std::span<const RunRecord> runs) {
   names.reserve(runs.size());
   for (const RunRecord& record : runs) names.push_back(record.commit);
   return CommitNames(std::move(names));
+}
+
+std::vector<std::string> notes_on_equal_files(std::span<const RunRecord> there,
+                                              std::span<const ImportedRun> runs) {
+  const CommitNames names = names_with(there, runs);
+  std::vector<std::string> notes;
+  for (const ImportedRun& run : runs) {
+    const std::string hash = run.is_dated ? "" : sha256(run.content);
+    const std::string commit = names.whole(run.commit);
+    const RunRecord* equal = nullptr;
+    for (const RunRecord& record : there) {
+      if (record.sha256 != hash) continue;
+      equal = &record;
+      if (names.whole(record.commit) == commit) break;
+    }
+    if (equal == nullptr || names.whole(equal->commit) == commit) continue;
+    notes.push_back(
+        fmt::format("{} has the same content as {} of commit {} and no time, and counts as a "
+                    "measurement of {}, too. If that is a mistake, measure {}",
+                    escape_for_terminal(run.file), escape_for_terminal(equal->file), equal->commit,
+                    run.commit, run.commit));
+  }
+  return notes;
 }
 
 Error none_whole(const std::string& store, std::size_t incomplete) {
@@ -346,7 +386,7 @@ std::vector<RunRecord> Store::runs() {
   const std::string content = folder_.read(runs_file).value_or("");
   each_line(runs_file, content, folder_.name(), [&](std::size_t, std::string_view line) {
     RunRecord record = parse_record(line);
-    if (seen.insert(record.sha256).second) all.push_back(std::move(record));
+    if (seen.insert(record.run).second) all.push_back(std::move(record));
   });
   return all;
 }

@@ -21,6 +21,9 @@ namespace dlscale::regression::history {
 
 /// A line of runs.jsonl: a run that was added completely.
 struct RunRecord {
+  /// Name of the run: the hash of its file if that is dated or the name is older, else a hash of
+  /// file and commit.
+  std::string run;
   std::string sha256;  ///< hash of the file, which is kept unmodified below files/
   std::string commit;
   std::int64_t time = 0;
@@ -29,7 +32,7 @@ struct RunRecord {
   std::size_t points = 0;
   Facts facts;
   std::uint64_t ancestors = 0;  ///< as in Point
-  [[nodiscard]] std::string id() const { return sha256.substr(0, 16); }
+  [[nodiscard]] std::string id() const { return run.substr(0, 16); }
 };
 
 /// All points under one key, in the order of the file.
@@ -55,6 +58,10 @@ struct Reading {
 /// The names of the commits of these runs.
 CommitNames commit_names(std::span<const RunRecord> runs);
 
+/// Notes on the files to be added that equal a file of another commit.
+std::vector<std::string> notes_on_equal_files(std::span<const RunRecord> there,
+                                              std::span<const ImportedRun> runs);
+
 /// Result of Store::add().
 struct AddReport {
   std::size_t runs = 0;            ///< runs added
@@ -73,18 +80,19 @@ struct AddReport {
 ///   annotations.jsonl      a line for each change of an alert's state
 ///   files/AB/SHA256        what was added, as it was
 ///
-/// Lines are only ever appended. The hash of its file names a run, so adding it twice has the
-/// effect of adding it once, by any writer. The store keeps no index that could be wrong; it reads
-/// the series directly. Points and annotations come with the whole names of their commits
-/// (CommitNames), runs with the name as it was given.
+/// Lines are only ever appended. A file is added once for a commit: again it has no effect, by any
+/// writer. A file that says when it was measured is of one commit. The same text without a time can
+/// be a measurement of another commit, too: a deterministic benchmark prints it again. The store
+/// keeps no index that could be wrong; it reads the series directly. Points and annotations come
+/// with the whole names of their commits (CommitNames), runs with the name as it was given.
 class Store {
  public:
   /// The folder need not exist yet. Throws ConfigError if the path is not a folder.
   explicit Store(std::filesystem::path folder);
 
   /// Adds all runs or, if one cannot be added, none. Restores what a known run has lost. Throws
-  /// ConfigError as HistoryFolder::update() does, for a file that was added as another commit, and
-  /// for a folder with other content.
+  /// ConfigError as HistoryFolder::update() does, for a dated file that was added as another
+  /// commit, and for a folder with other content.
   AddReport add(std::span<const ImportedRun> runs);
 
   /// Whether nothing was added yet. Throws ConfigError for a folder with other content.

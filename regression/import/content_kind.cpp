@@ -15,6 +15,7 @@
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/launcher_lines.hpp"
+#include "regression/import/printed_json.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -288,6 +289,7 @@ constexpr std::array other_programs{
     OtherProgram{"the Intel MPI Benchmarks", "MPI Benchmarks", "#repetitions"},
     OtherProgram{"perftest (ib_write_bw, ib_read_lat)", "#iterations", "BW peak["},
     OtherProgram{"perftest (ib_write_bw, ib_read_lat)", "#iterations", "t_typical[usec]"},
+    OtherProgram{"OMB-Py, OSU's benchmarks in Python", "# OMB"},
     OtherProgram{"HPL", "HPLinpack"},
     OtherProgram{"STREAM", "STREAM version"},
     OtherProgram{"benchdnn of oneDNN", "Output template: perf"},
@@ -374,11 +376,19 @@ std::string unlabelled(std::string_view content) {
   return document;
 }
 
+std::string unwrapped(std::string_view content) {
+  if (kind_of_content(content) != ContentKind::unknown) return "";
+  std::string text = text_of_json_log(content);
+  return kind_of_content(text) == ContentKind::unknown ? "" : text;
+}
+
 ContentKind kind_of_file(const std::filesystem::path& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return ContentKind::unknown;
   if (!std::ifstream(path)) return ContentKind::unknown;
-  return kind_of_content(read_input(path, "Check the path."));
+  const std::string content = read_input(path, "Check the path.");
+  const std::string text = unwrapped(content);
+  return kind_of_content(text.empty() ? content : text);
 }
 
 std::string_view program_that_wrote(std::string_view content) {
@@ -394,6 +404,7 @@ std::string_view program_that_wrote(std::string_view content) {
     if (is_there) return program.name;
   }
   if (beginning.starts_with("<?xml")) return "a program that writes XML";
+  if (!text_of_json_log(beginning).empty()) return "containers that log JSON";
   return is_csv(beginning) ? "a program that writes CSV" : "";
 }
 

@@ -31,6 +31,9 @@ struct Content {
 Content find_content(std::string_view content);
 ContentKind kind_of_content(std::string_view content);
 
+/// The text that a log of containers in JSON holds if that is of a known kind; empty otherwise.
+std::string unwrapped(std::string_view content);
+
 /// Printed JSON without the labels of a launcher, line for line. Throws ConfigError if several
 /// processes printed such documents.
 std::string unlabelled(std::string_view content);

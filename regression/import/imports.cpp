@@ -1,6 +1,7 @@
 #include "regression/import/imports.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/printable.hpp"
@@ -104,6 +106,14 @@ std::optional<std::int64_t> local_time(std::string text) {
   return seconds < 0 ? std::nullopt : std::optional(seconds);
 }
 
+/// Whether a date with a clock stands anywhere in the text, as launchers and services print.
+bool states_time(std::string_view text) {
+  static const re2::RE2 moment(
+      R"(\d{4}[-/]\d\d[-/]\d\d[T -]\d\d:\d\d)"
+      R"(|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d)");
+  return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), moment);
+}
+
 /// When a file says that it was made; nothing if it does not say.
 std::optional<std::int64_t> time_of(const Origin& origin, ImportedRun& run) {
   if (origin.time.empty()) return std::nullopt;
@@ -127,7 +137,13 @@ ImportedRun read_run(const std::string& path, const RunOptions& options) {
   ImportedRun run;
   run.file = path;
   run.content = read_input(path, "Check the path.");
+  std::string original;
+  if (std::string text = unwrapped(run.content); !text.empty()) {
+    original = std::exchange(run.content, std::move(text));
+  }
   const Origin origin = read_as(kind_of_content(run.content), run, options);
+  if (!original.empty()) run.content = std::move(original);
+  run.is_dated = !origin.time.empty() || states_time(run.content);
   set_origin(run, options, origin.commit, options.time ? options.time : time_of(origin, run));
   add_facts(run, options);
   number_parts(run);

@@ -297,7 +297,70 @@ PrintedJson document_at(std::size_t begin, std::string_view text) {
   return json;
 }
 
+/// A member of an object that is text; none without one.
+const std::string* text_in(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : found->get_ptr<const std::string*>();
+}
+
+/// The first of these members that is text.
+template <std::size_t count>
+const std::string* first_text_in(const nlohmann::json& object,
+                                 const std::array<const char*, count>& names) {
+  for (const char* name : names) {
+    if (const std::string* text = text_in(object, name)) return text;
+  }
+  return nullptr;
+}
+
+/// The process that printed an entry of a log, as a label of launchers; empty if it is not named.
+std::string label_of(const nlohmann::json& entry) {
+  constexpr std::array names{"pod_name", "pod", "container_name", "container_id", "_PID",
+                             "hostname", "host"};
+  const auto inner = entry.find("kubernetes");
+  const bool is_nested = inner != entry.end() && inner->is_object();
+  const std::string* name = first_text_in(is_nested ? *inner : entry, names);
+  if (name == nullptr) return "";
+  std::string label = *name;
+  std::erase_if(label, [](char letter) { return letter <= ' ' || letter == '[' || letter == ']'; });
+  return "[" + label + "] ";
+}
+
+/// Adds the text of a line that is an entry of a log; false if it is none. Entries are flat.
+bool add_entry(std::string_view line, std::string& text) {
+  constexpr std::array names{"log", "MESSAGE", "textPayload", "message", "msg", "line"};
+  constexpr int depth_of_labels = 2;
+  const auto is_near = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    return depth <= depth_of_labels;
+  };
+  if (!line.starts_with('{')) return false;
+  const nlohmann::json entry = nlohmann::json::parse(line, is_near, /*allow_exceptions=*/false);
+  if (!entry.is_object()) return false;
+  const std::string* said = first_text_in(entry, names);
+  if (said == nullptr) return false;
+  // Docker cuts longer lines into entries, of which the last alone ends the line.
+  constexpr std::size_t most_of_docker = std::size_t{16} << 10U;
+  if (text.empty() || text.ends_with('\n')) text += label_of(entry);
+  text += *said;
+  if (!text.ends_with('\n') && said->size() < most_of_docker) text += '\n';
+  return true;
+}
+
 }  // namespace
+
+std::string text_of_json_log(std::string_view content) {
+  std::string text;
+  while (!content.empty()) {
+    const std::size_t end = std::min(content.find('\n'), content.size());
+    std::string_view line = content.substr(0, end);
+    content.remove_prefix(std::min(end + 1, content.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    if (line.empty() || add_entry(line, text)) continue;
+    if (text.empty()) return "";
+    text.append(line).append("\n");
+  }
+  return text;
+}
 
 std::string strict_json(std::string_view text) {
   Rewriter rewriter(text, 0);

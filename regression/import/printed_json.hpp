@@ -19,6 +19,11 @@ namespace dlscale::regression::history {
 /// Throws ConfigError with the line for a number with separators of a locale, such as 100,5.
 std::string strict_json(std::string_view text);
 
+/// The text of a log that has a line of JSON for each line: "log" of Docker and Kubernetes, MESSAGE
+/// of journald, textPayload of Google Cloud, "message". Labels name the containers where the entries
+/// do. Empty if the first line is not such an entry.
+std::string text_of_json_log(std::string_view content);
+
 /// A document that a program printed, perhaps between other text.
 struct PrintedJson {
   std::string text;                ///< strict, with the line numbers of the file

@@ -178,7 +178,8 @@ class Check(History):
 
 class Add(History):
     def test_adding_twice_is_adding_once(self):
-        file = self.write("a.json", google(1.0))
+        dated = google(1.0).replace('"num_cpus"', '"date": "2026-01-01T10:00:00+00:00", "num_cpus"')
+        file = self.write("a.json", dated)
         words = ["add", file, "--commit", "c0ffee1", "--time", "2026-01-01"]
         self.assertIn("2 points of 1 runs", self.history(*words).stdout)
         before = {path: path.read_bytes() for path in self.store.rglob("*") if path.is_file()}

@@ -56,6 +56,7 @@ ImportedRun run_of(const std::vector<SeriesKey>& keys, int commit, double value,
   ImportedRun run;
   run.file = fmt::format("{}-{}.jsonl", commit_name(commit), repeat);
   run.content = fmt::format("{} {} {}\n", run.file, value, keys.size());
+  run.is_dated = true;
   run.format = "test";
   run.commit = commit_name(commit);
   run.time = commit_time(commit) + 60 * repeat;

@@ -86,6 +86,33 @@ TEST_F(StoreInAFolder, RefusesOneMeasurementAsTwoCommits) {
   EXPECT_THROW(store.add(runs), ConfigError);
 }
 
+/// A deterministic benchmark prints the same text for each commit.
+TEST_F(StoreInAFolder, CountsATextWithoutATimeOnceForEachCommit) {
+  Store store = open();
+  std::vector runs{run_of({kernel()}, 1, 1.0)};
+  runs[0].is_dated = false;
+  const std::string first = runs[0].commit;
+  store.add(runs);
+  EXPECT_TRUE(notes_on_equal_files(store.runs(), runs).empty());
+  for (const char* commit : {"b1c0ffee", "b2c0ffee"}) {
+    runs[0].commit = runs[0].points[0].point.commit = commit;
+    const std::vector<std::string> notes = notes_on_equal_files(store.runs(), runs);
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_NE(notes[0].find("counts as a measurement of " + runs[0].commit), std::string::npos);
+    EXPECT_EQ(store.add(runs).points, 1U);
+    const AddReport again = store.add(runs);
+    EXPECT_EQ(again.runs, 0U);
+    EXPECT_EQ(again.there_already.size(), 1U);
+    EXPECT_TRUE(notes_on_equal_files(store.runs(), runs).empty());
+  }
+  EXPECT_EQ(all_series(store)[0].points.size(), 3U);
+  ASSERT_EQ(store.runs().size(), 3U);
+  for (const RunRecord& run : store.runs()) {
+    EXPECT_EQ(samples::read_text(store.file_of(run)), runs[0].content) << run.commit;
+  }
+  EXPECT_EQ(store.runs()[0].commit, first);
+}
+
 TEST_F(StoreInAFolder, AddsAllOrNothing) {
   Store store = open();
   store.add(std::vector{run_of({kernel()}, 1, 1.0)});
