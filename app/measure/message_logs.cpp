@@ -109,24 +109,24 @@ class LogReader {
     return options;
   }
 
-  /// The times of the collectives, of one type of elements and of sums.
+  /// The times of the collectives, each of one type of elements and of sums.
   std::vector<const history::KeyedPoint*> usable(const history::ImportedRun& run) {
-    std::set<std::string> types;
+    std::map<std::string, std::set<std::string>> types;  // by collective
     for (const history::KeyedPoint& point : run.points) {
-      types.insert(value_of(point.key.axes, "type"));
+      const std::string type = type_of(point.key.axes);
+      if (!type.empty()) types[collective_of(point.key.axes)].insert(type);
     }
-    const std::string type = types.contains("float") || types.empty() ? "float" : *types.begin();
     std::vector<const history::KeyedPoint*> found;
     for (const history::KeyedPoint& point : run.points) {
       const Axes& axes = point.key.axes;
       if (point.key.metric != "time") continue;
       const std::string collective = collective_of(axes);
-      const std::string of_type = value_of(axes, "type");
+      const std::string type = type_of(axes);
       const std::string operation = value_of(axes, "redop");
       if (!is_known(collective)) {
         ++left_out_[collective.empty() ? value_of(axes, "test") : collective];
-      } else if (!of_type.empty() && of_type != type) {
-        ++left_out_["type " + of_type];
+      } else if (!type.empty() && type != usual_of(types[collective])) {
+        ++left_out_["type " + type];
       } else if (!operation.empty() && operation != "sum" && operation != "none") {
         ++left_out_["operation " + operation];
       } else {
@@ -138,6 +138,25 @@ class LogReader {
     return found;
   }
 
+  /// OSU's benchmarks for accelerators name the memory of the buffers, or take the device's.
+  static bool is_on_host(const history::SeriesKey& key) {
+    const std::string sent = value_of(key.axes, "send_buffer");
+    const std::string received = value_of(key.axes, "receive_buffer");
+    if (sent == "H" && received == "H") return true;
+    return key.suite == "OSU" && value_of(key.axes, "library") == "MPI";
+  }
+  /// The type of elements: "float", or "MPI_FLOAT" of OSU's benchmarks.
+  static std::string type_of(const Axes& axes) {
+    const std::string type = value_of(axes, "type");
+    return type.empty() ? value_of(axes, "datatype") : type;
+  }
+  /// The type that training adds, or the first.
+  static std::string usual_of(const std::set<std::string>& types) {
+    for (const char* usual : {"float", "MPI_FLOAT"}) {
+      if (types.contains(usual)) return usual;
+    }
+    return *types.begin();
+  }
   static bool is_in_place(const Axes& axes) { return value_of(axes, "in_place") != "no"; }
   static bool is_in_place_in_training(const std::string& collective) {
     return in_training({"in_place", "yes"}, collective) == "yes";
@@ -166,9 +185,7 @@ class LogReader {
              {"ranks", std::to_string(launch.ranks)},
              {"ranks_on_node", std::to_string(launch.on_node)},
              {"library", is_osu ? value_of(axes, "library") : "NCCL"}};
-    const std::string library = value_of(axes, "library");
-    const bool on_host = is_osu && library == "MPI";
-    if (!on_host) row[std::string(memory_axis)] = device_memory;
+    if (!is_on_host(point.key)) row[std::string(memory_axis)] = device_memory;
     log_.rows.measurements.push_back(row_of(std::move(row), point.point.summary));
   }
 
