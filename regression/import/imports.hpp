@@ -30,7 +30,8 @@ Origin add_google_benchmark(ImportedRun& run);
 /// Text of nccl-tests, any version so far; headings identify the columns. Metrics of each size,
 /// type, operation and root, out of place and in place: time, algbw, busbw. A row with wrong
 /// results is left out and noted. Launchers' prefixes ("[1,0]<stdout>:") are dropped. Text before
-/// version 2.13 does not name the collective; then the options must: --axis collective=all_reduce.
+/// version 2.16.7 does not name the collective; then the options must: --axis
+/// collective=all_reduce.
 Origin add_nccl_tests(ImportedRun& run, const RunOptions& options);
 
 /// Text of OSU's micro-benchmarks with a title "# OSU … Test" (5.0 or later): the latency or

@@ -141,6 +141,10 @@ class Lines {
       add(fmt::format("# Out of bounds values : {} {}", word_of(member(bounds, "count")),
                       is_true(member(bounds, "okay")) ? "OK" : "FAILED"));
     }
+    const json& average = member(document, "average_bus_bandwidth");
+    if (const json& okay = member(average, "okay"); okay == false || okay == "false") {
+      add(fmt::format("# Avg bus bandwidth : {} FAILED", word_of(member(average, "bandwidth"))));
+    }
     for (const json& error : member(document, "errors")) {
       if (!word_of(error).empty()) add("# error: " + word_of(error));
     }

@@ -100,10 +100,26 @@ void NcclTest::read_versions(const std::vector<std::string>& words) {
 void NcclTest::read_name(std::string_view program) {
   part_ = Part::name;
   program = program.substr(program.find_last_of("/\\") + 1);
-  for (const std::string_view ending : {".exe", "_perf", "_perf_mpi"}) {
+  for (const std::string_view ending : {".exe", "_mpi", "_perf"}) {
     if (program.ends_with(ending)) program.remove_suffix(ending.size());
   }
+  // Libtool's name of a program that is not installed.
+  constexpr std::string_view uninstalled = "lt-";
+  if (program.starts_with(uninstalled)) program.remove_prefix(uninstalled.size());
   key_.axes["collective"] = std::string(program);
+}
+
+/// A program may be renamed or of a fork, and then its name says nothing of the collective.
+void NcclTest::doubt_name(const RunOptions& options) {
+  constexpr std::array programs{"all_reduce", "all_gather", "broadcast", "reduce_scatter",
+                                "reduce",     "alltoall",   "alltoallv", "scatter",
+                                "gather",     "sendrecv",   "hypercube"};
+  if (!has_name() || rows_ == 0 || options.axes.contains("collective")) return;
+  if (std::ranges::find(programs, name()) != programs.end()) return;
+  note(
+      fmt::format("{} is not a program of nccl-tests, so the collective is not sure; state its axis "
+                  "collective=all_reduce",
+                  quoted_line(name())));
 }
 
 void NcclTest::read_settings(const std::vector<std::string>& words) {
@@ -164,16 +180,18 @@ void NcclTest::add_ranks() {
   if (groups_.size() > 1) key_.launch["groups"] = std::to_string(groups_.size());
 }
 
-void NcclTest::read_headings(std::string_view line) {
+void NcclTest::read_headings(std::string_view line, std::string_view titles) {
   part_ = Part::headings;
   table_.emplace(line);
+  // Option -O 0 of rccl-tests.
+  only_in_place_ = titles.find("in-place") != titles.npos && titles.find("out-of") == titles.npos;
   add_ranks();
 }
 
 void NcclTest::expect_name(const RunOptions& options) const {
   if (has_name() || options.axes.contains("collective")) return;
   throw ConfigError(
-      "it does not name the collective, as nccl-tests before 2.13 do not. Give "
+      "it does not name the collective, as nccl-tests before 2.16.7 do not. Give "
       "the axis collective=all_reduce.");
 }
 
@@ -199,10 +217,11 @@ void NcclTest::read_row(std::string_view line) {
 
 void NcclTest::add_side(const SeriesKey& key, const NcclSide& side) {
   Side added;
-  added.name = fmt::format("{} B {}", value_of(key.axes, "size"),
-                           side.in_place ? "in place" : "out of place");
+  const bool in_place = side.in_place || only_in_place_;
+  added.name =
+      fmt::format("{} B {}", value_of(key.axes, "size"), in_place ? "in place" : "out of place");
   SeriesKey own = key;
-  own.axes["in_place"] = side.in_place ? "yes" : "no";
+  own.axes["in_place"] = in_place ? "yes" : "no";
   judge(added, side.wrong, value_of(key.axes, "type"));
   added.is_wrong = !added.fault.empty();
   const std::string& time_name = table_->time_name();
@@ -286,6 +305,12 @@ void NcclTest::read_verdict(const std::vector<std::string>& words) {
   const std::optional<double> count = said.empty() ? std::nullopt : number_in(said.front());
   const bool is_ok = count && *count == 0 && std::ranges::find(said, "FAILED") == said.end();
   verdict_ = is_ok ? Verdict::ok : Verdict::failed;
+}
+
+void NcclTest::read_bandwidth(std::string_view line) {
+  if (line.find("FAILED") == line.npos) return;
+  note(fmt::format("{} says of itself {}: its bandwidth is below NCCL_TESTS_MIN_BW; its rows count",
+                   name(), quoted_line(line)));
 }
 
 void NcclTest::add_to(ImportedRun& run, std::set<std::string>& hosts) {

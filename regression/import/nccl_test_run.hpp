@@ -30,7 +30,7 @@ class NcclTest {
 
   /// "nccl-tests version 2.18.3 nccl-headers=23003 nccl-library=23003".
   void read_versions(const std::vector<std::string>& words);
-  /// "all_reduce_perf", with or without folders.
+  /// "all_reduce_perf", with or without folders and what builds add (lt-, _mpi, .exe).
   void read_name(std::string_view program);
   /// "nThread 1 nGpus 1 minBytes 8 … agg iters: 1 validation: 1 graph: 0". The range of sizes is
   /// skipped, since each size is judged by itself.
@@ -42,13 +42,18 @@ class NcclTest {
   void read_rank(std::string_view line, const std::vector<std::string>& words);
   /// The list of ranks was cut ("..."), as one process prints 2047 letters at most.
   void cut_ranks() { ranks_are_cut_ = true; }
-  void read_headings(std::string_view line);
+  /// `titles` is the comment before: "out-of-place   in-place".
+  void read_headings(std::string_view line, std::string_view titles);
+  /// Notes a name that no program of nccl-tests has, unless the options name the collective.
+  void doubt_name(const RunOptions& options);
   /// Throws ConfigError if neither the text nor the options name the collective.
   void expect_name(const RunOptions& options) const;
   /// Adds the values of a row. Throws ConfigError for a row that is not of this table.
   void read_row(std::string_view line);
   /// A line within the table that is neither a row nor a comment.
   void read_other(const LauncherLine& line) { others_.read(line); }
+  /// "Avg bus bandwidth : 12.3 FAILED".
+  void read_bandwidth(std::string_view line);
   /// "Out of bounds values : 4 FAILED".
   void read_verdict(const std::vector<std::string>& words);
   /// A row that was left out.
@@ -81,6 +86,7 @@ class NcclTest {
   SeriesKey key_;
   Part part_ = Part::nothing;
   std::optional<NcclTable> table_;
+  bool only_in_place_ = false;  ///< the one side of the table
   std::set<int> ranks_;
   std::set<std::string> groups_;
   bool ranks_are_cut_ = false;

@@ -78,14 +78,17 @@ class NcclLog {
     } else if (is_comment(line.text) && words.back().ends_with("...") && lists_ranks()) {
       tests_.back().cut_ranks();
     } else if (NcclTable::has_headings(line.text)) {
-      test_at(Part::headings).read_headings(line.text);
+      test_at(Part::headings).read_headings(line.text, last_comment_);
     } else if (line.text.find("Out of bounds values") != std::string::npos) {
       if (!tests_.empty()) tests_.back().read_verdict(words);
+    } else if (line.text.find("Avg bus bandwidth") != std::string::npos) {
+      if (!tests_.empty()) tests_.back().read_bandwidth(line.text);
     } else if (!is_comment(line.text)) {
       const bool is_in_table = !tests_.empty() && tests_.back().has_headings();
       if (is_in_table) return read_in_table(line, words);
       if (has_sizes(words) && may_be_row(line.text, words)) without_headings_.read(line);
     }
+    if (is_comment(line.text)) last_comment_ = line.text;
   }
 
   [[nodiscard]] std::vector<NcclTest>& tests() { return tests_; }
@@ -131,6 +134,7 @@ class NcclLog {
 
   const RunOptions* options_;
   std::string_view place_;
+  std::string last_comment_;
   std::vector<NcclTest> tests_;
   RowsWithoutHeadings without_headings_;
 };
@@ -249,6 +253,7 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   for (const NcclTest& test : log.tests()) rows += test.rows();
   if (rows == 0) throw ConfigError("it has headings of nccl-tests and no rows");
   expect_names(log.tests());
+  for (NcclTest& test : log.tests()) test.doubt_name(options);
   ImportedRun added = added_by(log);
   run.points = std::move(added.points);
   run.facts.merge(added.facts);

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -36,22 +38,27 @@ constexpr std::array osu_quantities{
     OsuQuantity{"Latency (us)", "time", "s", Direction::smaller_is_better, 1e-6},
     OsuQuantity{"Overall(us)", "time", "s", Direction::smaller_is_better, 1e-6},
     OsuQuantity{"Bandwidth (MB/s)", "bandwidth", "B/s", Direction::larger_is_better, 1e6},
-    OsuQuantity{"MB/s", "bandwidth", "B/s", Direction::larger_is_better, 1e6}};
+    OsuQuantity{"MB/s", "bandwidth", "B/s", Direction::larger_is_better, 1e6},
+    OsuQuantity{"Messages/s", "message_rate", "1/s", Direction::larger_is_better, 1}};
 
-/// A comment below the title that says what was measured.
+/// The axis of what a comment says that was measured; the pattern has its value as a group.
 struct OsuSetting {
-  std::string_view begin;
+  re2::RE2 pattern;
   const char* axis;
 };
-constexpr std::array osu_settings{OsuSetting{"# Datatype: ", "datatype"},
-                                  OsuSetting{"# Window creation: ", "window"},
-                                  OsuSetting{"# Synchronization: ", "synchronization"},
-                                  OsuSetting{"# Send Buffer on ", "buffers"},
-                                  OsuSetting{"# Number of Sender threads: ", "senders"},
-                                  OsuSetting{"# Number of Receiver threads: ", "receivers"},
-                                  OsuSetting{"# Number of Sender processes: ", "senders"},
-                                  OsuSetting{"# Number of Receiver processes: ", "receivers"},
-                                  OsuSetting{"# [ pairs: ", "pairs"}};
+const auto& osu_settings() {
+  static const std::array settings{
+      OsuSetting{R"(^# Datatype: (.+?)\.?\s*$)", "datatype"},
+      OsuSetting{R"(^# Window(?: creation)?: (.+?)\s*$)", "window"},
+      OsuSetting{R"(^# Synchronization: (.+?)\s*$)", "synchronization"},
+      OsuSetting{R"(Send Buffer on \w+ \((\w+)\))", "send_buffer"},
+      OsuSetting{R"(Receive Buffer on \w+ \((\w+)\))", "receive_buffer"},
+      OsuSetting{R"(Number of (?:Sender \w+|forked processes in sender): (\d+))", "senders"},
+      OsuSetting{R"(Number of (?:Receiver \w+|forked processes in receiver): (\d+))", "receivers"},
+      OsuSetting{R"((?:\[ pairs|^# Pairs): (\d+))", "pairs"},
+      OsuSetting{R"(\[ window size: (\d+) \])", "window_size"}};
+  return settings;
+}
 
 std::string_view trimmed(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -106,14 +113,15 @@ class OsuReader {
  public:
   void read(const LauncherLine& line) {
     const std::string_view text = line.text;
+    last_value_.clear();
     if (text.starts_with(osu_title)) return read_title(text.substr(osu_title.size()));
-    if (key_.suite.empty()) {
-      if (text.starts_with('#')) return read_setting(text);
-      if (is_whole_row(line)) without_headings_.read(line);
+    if (text.starts_with("Time took to create topology graph")) {
+      has_topology_ = true;
       return;
     }
-    if (text.starts_with("# Size") || text.starts_with("# Avg Lat")) return read_headings(text);
-    if (text.starts_with('#')) return read_setting(text);
+    if (text.starts_with('#')) return read_comment(text);
+    if (key_.suite.empty() && is_whole_row(line)) without_headings_.read(line);
+    if (key_.suite.empty() || !unread_.empty()) return;
     std::vector<std::string> words = words_in(line.text);
     if (words.empty()) return;
     if (!may_be_row(words) || is_line_of_nccl(text)) {
@@ -122,12 +130,20 @@ class OsuReader {
     }
     if (quantity_ == nullptr) throw ConfigError("a row comes before its headings");
     ++rows_;
+    has_rows_ = true;
     others_.settle();
     try {
       read_row(std::move(words));
     } catch (const ConfigError& error) {
       leave_out(fmt::format("line {}: {}", line.number, error.what()));
     }
+  }
+
+  /// Says of a test that ended before its rows.
+  void end_test() {
+    const bool lacks_rows = !key_.suite.empty() && !has_rows_ && unread_.empty();
+    if (lacks_rows) notes_.push_back(fmt::format("the test {} has no rows", test_name()));
+    has_rows_ = false;
   }
 
   /// The log ends without a line break, so its last number may lack digits.
@@ -142,10 +158,13 @@ class OsuReader {
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] const RowsWithoutHeadings& without_headings() const { return without_headings_; }
+  /// Why tables are not read, each once.
+  [[nodiscard]] const std::set<std::string>& unread() const { return all_unread_; }
   /// Adds all that was read.
   void add_to(ImportedRun& run) const {
     run.points.insert(run.points.end(), points_.begin(), points_.end());
     run.notes.insert(run.notes.end(), notes_.begin(), notes_.end());
+    for (const std::string& reason : all_unread_) run.notes.push_back("left out: " + reason);
     others_.add_to(run, "OSU's benchmarks");
     std::map<std::string, int> rows;
     for (const KeyedPoint& point : points_) ++rows[point.key.text()];
@@ -165,8 +184,14 @@ class OsuReader {
 
   void leave_out(const std::string& what) { notes_.push_back("left out: " + what); }
 
+  [[nodiscard]] std::string test_name() const {
+    const auto name = key_.axes.find("collective");
+    return name == key_.axes.end() ? key_.axes.at("test") : name->second;
+  }
+
   /// "MPI-CUDA Allreduce Latency Test v7.3".
   void read_title(std::string_view title) {
+    end_test();
     constexpr std::string_view end = " Test";
     const std::size_t test = title.find(end);
     std::string_view version;
@@ -180,29 +205,65 @@ class OsuReader {
     key_ = {};
     key_.axes = std::exchange(settings_before_title_, {});
     quantity_ = nullptr;
+    unread_.clear();
     key_.suite = "OSU";
     key_.axes["library"] = std::string(title.substr(0, space));
     if (!trimmed(version).empty()) {
       key_.environment["OSU Micro-Benchmarks"] = std::string(trimmed(version));
     }
-    const std::string_view name = space == std::string_view::npos ? "" : title.substr(space + 1);
+    std::string name(space == std::string_view::npos ? "" : title.substr(space + 1));
+    // OSU gives osu_neighbor_alltoallw the title of osu_alltoallw.
+    const bool is_of_neighbors = std::exchange(has_topology_, false);
+    if (is_of_neighbors && name.find("Neighborhood") == std::string::npos) {
+      name.insert(0, "Neighborhood ");
+    }
+    if (name == "Init" || name == "Hello World") {
+      leave_unread(fmt::format(
+          "\"{}\", since osu_init and osu_hello time no messages; osu_latency, osu_bw and the "
+          "collectives do",
+          name));
+    }
     if (const auto collective = collective_of(name)) {
       key_.axes["collective"] = std::string(*collective);
     } else {
-      key_.axes["test"] = std::string(name);
+      key_.axes["test"] = std::move(name);
     }
+  }
+
+  void read_comment(std::string_view text) {
+    if (!key_.suite.empty() && is_heading(text)) return read_headings(text);
+    read_setting(text);
+  }
+
+  static bool is_heading(std::string_view text) {
+    if (text.starts_with("# Size") || text.starts_with("# Operation")) return true;
+    // A barrier has no size.
+    return std::ranges::any_of(osu_quantities, [text](const OsuQuantity& known) {
+      return trimmed(text.substr(1)).starts_with(known.heading);
+    });
+  }
+
+  /// No row counts up to the next title.
+  void leave_unread(std::string reason) {
+    all_unread_.insert(reason);
+    unread_ = std::move(reason);
   }
 
   /// Some tests print settings before their title, others between their tables.
   void read_setting(std::string_view text) {
-    for (const OsuSetting& known : osu_settings) {
-      if (!text.starts_with(known.begin)) continue;
-      std::string value(trimmed(text.substr(known.begin.size())));
-      if (value.ends_with('.')) value.pop_back();
-      std::erase_if(value, [](char letter) { return letter == '[' || letter == ']'; });
+    for (const OsuSetting& known : osu_settings()) {
+      std::string value;
+      const re2::StringPiece comment(text.data(), text.size());
+      if (!re2::RE2::PartialMatch(comment, known.pattern, &value)) continue;
       key_.axes[known.axis] = value;
       const bool may_be_of_next = key_.suite.empty() || quantity_ != nullptr;
       if (may_be_of_next) settings_before_title_[known.axis] = value;
+    }
+    if (text.find("window size: varied") != std::string_view::npos ||
+        text.find("varying window sizes") != std::string_view::npos) {
+      leave_unread(
+          "the table of several window sizes, which osu_mbw_mr -V prints; without -V it prints one "
+          "that is read");
     }
   }
 
@@ -211,6 +272,7 @@ class OsuReader {
     quantity_ = nullptr;
     has_sizes_ = line.starts_with("# Size");
     is_validated_ = line.find("Validation") != std::string_view::npos;
+    has_transmit_size_ = line.find("Transmit Size") != std::string_view::npos;
     std::size_t first = std::string_view::npos;
     for (const OsuQuantity& known : osu_quantities) {
       const std::size_t at = line.find(known.heading);
@@ -218,10 +280,12 @@ class OsuReader {
       first = at;
       quantity_ = &known;
     }
-    if (quantity_ == nullptr) {
-      throw ConfigError(
-          "the headings have no latency or bandwidth that OSU's benchmarks print first");
-    }
+    if (line.starts_with("# Operation")) quantity_ = nullptr;
+    if (quantity_ != nullptr || !unread_.empty()) return;
+    leave_unread(
+        fmt::format("the table with the headings {}, since only a latency, a bandwidth or "
+                    "Messages/s is read, of each size",
+                    quoted_line(line.substr(1))));
   }
 
   /// Throws ConfigError unless the column of validations lets the row count. Sizes may be skipped.
@@ -238,7 +302,6 @@ class OsuReader {
   /// "1048576   812.35", with further columns in full listings, and "Pass" or "Fail" with
   /// validation. A barrier has no size.
   void read_row(std::vector<std::string> words) {
-    last_value_.clear();
     const std::string size = has_sizes_ ? words.front() : "";
     if (has_sizes_) words.erase(words.begin());
     if (has_sizes_ && !is_whole_number(size)) {
@@ -254,6 +317,7 @@ class OsuReader {
                                     quantity_->heading, value));
     }
     expect_validity(words, row);
+    if (has_transmit_size_) key_.axes["transmitted"] = words.back();
     add(size, read * quantity_->scale, printed_rounding(value) * quantity_->scale);
     last_row_ = row;
     last_value_ = words.size() == 1 ? value : "";
@@ -277,10 +341,15 @@ class OsuReader {
   RowsWithoutHeadings without_headings_;
   SeriesKey key_;
   Facts settings_before_title_;
+  std::string unread_;  ///< why the rows of this test do not count; empty: they do
+  std::set<std::string> all_unread_;
+  bool has_topology_ = false;  ///< the next test is of neighbors
   const OsuQuantity* quantity_ = nullptr;
   bool has_sizes_ = true;
   bool is_validated_ = false;
+  bool has_transmit_size_ = false;  ///< the last column, of derived types
   std::size_t rows_ = 0;
+  bool has_rows_ = false;   ///< of the last title
   std::string last_row_;    ///< the row that was read last
   std::string last_value_;  ///< its value, if nothing follows it; empty if it was left out
 };
@@ -303,14 +372,22 @@ Origin add_osu(ImportedRun& run) {
   }
   if (!run.content.ends_with('\n')) processes[last].end_within_line();
   RowsWithoutHeadings without_headings;
-  for (const auto& [source, reader] : processes) without_headings.add(reader.without_headings());
+  std::set<std::string> unread;
+  for (const auto& [source, reader] : processes) {
+    without_headings.add(reader.without_headings());
+    unread.insert(reader.unread().begin(), reader.unread().end());
+  }
   std::erase_if(processes, [](const auto& process) { return process.second.rows() == 0; });
+  if (processes.empty() && !unread.empty()) {
+    throw ConfigError(fmt::format("it holds only what is not read: {}", *unread.begin()));
+  }
   if (processes.empty()) throw ConfigError("it has a title of OSU's benchmarks and no rows");
   if (processes.size() > 1) {
     throw ConfigError(
         "several processes printed a table each, where rank 0 alone does. Keep the lines of one "
         "launch.");
   }
+  processes.begin()->second.end_test();
   processes.begin()->second.add_to(run);
   without_headings.add_to(run);
   errors.add_to(run);

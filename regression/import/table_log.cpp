@@ -17,18 +17,37 @@ namespace {
 
 /// Words of nccl-tests and OSU's benchmarks (macros of their headers), of launchers, and of
 /// systems.
-constexpr std::array error_words{
-    std::string_view("Test NCCL failure "),    std::string_view("Test CUDA failure "),
-    std::string_view("Test HIP failure "),     std::string_view(": Test failure "),
-    std::string_view(": Test timeout ("),      std::string_view("# error: "),
-    std::string_view("DATA VALIDATION ERROR"), std::string_view("slurmstepd: error: "),
-    std::string_view("srun: error: "),         std::string_view(" noticed that process rank "),
-    std::string_view("BAD TERMINATION OF"),    std::string_view("MPI_ABORT was invoked"),
-    std::string_view("Fatal error in "),       std::string_view("*** Process received signal ***"),
-    std::string_view("Segmentation fault"),    std::string_view("Bus error"),
-    std::string_view("terminate called"),      std::string_view("ChildFailedError"),
-    std::string_view("DUE TO TIME LIMIT"),     std::string_view("oom-kill"),
-    std::string_view("Out Of Memory")};
+constexpr std::array error_words{std::string_view("Test NCCL failure "),
+                                 std::string_view("Test CUDA failure "),
+                                 std::string_view("Test HIP failure "),
+                                 std::string_view(": Test failure "),
+                                 std::string_view(": Test timeout ("),
+                                 std::string_view("# error: "),
+                                 std::string_view("DATA VALIDATION ERROR"),
+                                 std::string_view("slurmstepd: error: "),
+                                 std::string_view("srun: error: "),
+                                 std::string_view(" noticed that process rank "),
+                                 std::string_view("BAD TERMINATION OF"),
+                                 std::string_view("MPI_ABORT was invoked"),
+                                 std::string_view("Fatal error in "),
+                                 std::string_view("*** Process received signal ***"),
+                                 std::string_view("Segmentation fault"),
+                                 std::string_view("Bus error"),
+                                 std::string_view("terminate called"),
+                                 std::string_view("ChildFailedError"),
+                                 std::string_view("DUE TO TIME LIMIT"),
+                                 std::string_view("oom-kill"),
+                                 std::string_view("Out Of Memory"),
+                                 std::string_view("non-zero status"),
+                                 std::string_view("non-zero exit code"),
+                                 std::string_view("Exited with exit code "),
+                                 std::string_view("exited on signal "),
+                                 std::string_view("terminated with exit code "),
+                                 std::string_view("PBS: job killed"),
+                                 std::string_view(" CANCELLED AT "),
+                                 std::string_view("DUE TO NODE FAIL"),
+                                 std::string_view("DUE TO PREEMPTION"),
+                                 std::string_view("core dumped")};
 
 /// A collective in OSU's titles or as a program of nccl-tests, and its name here.
 struct CollectiveName {

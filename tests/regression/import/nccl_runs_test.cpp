@@ -384,6 +384,67 @@ TEST(NcclRuns, GiveAdviceThatFitsTheReason) {
   EXPECT_EQ(refusal.find("Measure again"), std::string::npos) << refusal;
 }
 
+TEST(NcclRuns, NameTheCollectiveByTheProgramOrDoubtIt) {
+  const auto read = [](std::string_view program) {
+    return read_log(replaced(right_nccl(), "all_reduce_perf", program));
+  };
+  for (const std::string_view program :
+       {"all_reduce_perf", "/opt/nccl-tests/build/all_reduce_perf", "all_reduce_perf_mpi",
+        "lt-all_reduce_perf", "C:\\nccl\\all_reduce_perf.exe", "all_reduce_perf_mpi.exe"}) {
+    const ImportedRun run = read(program);
+    EXPECT_EQ(run.points.at(0).key.axes.at("collective"), "all_reduce") << program;
+    EXPECT_TRUE(run.notes.empty()) << all_notes(run);
+  }
+  for (const std::string_view program :
+       {"renamed", "all_reduce_perf_patched", "a.out", "all_reduce_bias_perf"}) {
+    const ImportedRun run = read(program);
+    EXPECT_NE(run.points.at(0).key.axes.at("collective"), "all_reduce") << program;
+    EXPECT_NE(all_notes(run).find("is not a program of nccl-tests"), std::string::npos) << program;
+  }
+  RunOptions stated;
+  stated.axes["collective"] = "all_reduce";
+  const ImportedRun run =
+      read_log(replaced(right_nccl(), "all_reduce_perf", "renamed"), std::move(stated));
+  EXPECT_EQ(run.points.at(0).key.axes.at("collective"), "all_reduce");
+  EXPECT_TRUE(run.notes.empty()) << all_notes(run);
+}
+
+TEST(NcclRuns, NameTheVerdictOnTheirBandwidth) {
+  for (const auto& [text, is_named] : std::vector<std::pair<std::string, bool>>{
+           {replaced(right_nccl(), ": 30.0", ": 30.0 FAILED"), true},
+           {replaced(right_nccl(), ": 30.0", ": 3.0e+01 FAILED "), true},
+           {replaced(right_nccl(), ": 30.0", ": 30.0 OK"), false},
+           {nccl_json(devices, R"(,"average_bus_bandwidth":{"bandwidth":30.0,"okay":false})", ""),
+            true},
+           {nccl_json(devices, R"(,"average_bus_bandwidth":{"bandwidth":30.0,"okay":"false"})", ""),
+            true},
+           {nccl_json(devices, R"(,"average_bus_bandwidth":{"bandwidth":30.0,"okay":"unchecked"})",
+                      ""),
+            false},
+           {nccl_json(devices, R"(,"average_bus_bandwidth":{"bandwidth":30.0,"okay":"true"})", ""),
+            false}}) {
+    const ImportedRun run = read_log(text);
+    EXPECT_EQ(run.points.size(), 12U);
+    EXPECT_EQ(all_notes(run).find("NCCL_TESTS_MIN_BW") != std::string::npos, is_named)
+        << text << all_notes(run);
+  }
+}
+
+/// Option -O 0 of rccl-tests; tests of NCCL 1 time some collectives out of place alone.
+TEST(NcclRuns, TakeASingleSideForWhatItsTitleSays) {
+  for (const auto& [title, place] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {"in-place", "yes"}, {"out-of-place", "no"}, {"", "no"}}) {
+    const ImportedRun run = read_log(fmt::format(
+        "# Collective test starting: all_reduce_perf\n# nThread 1 nGpus 1\n#   {}\n"
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+        "           8             2     float     sum      -1    20.00    0.01    0.02      0\n"
+        "# Out of bounds values : 0 OK\n",
+        title));
+    ASSERT_EQ(run.points.size(), 3U) << title;
+    EXPECT_EQ(run.points[0].key.axes.at("in_place"), place) << title;
+  }
+}
+
 /// Integers have no rounding errors, and floats no more than the limit of the tool.
 TEST(NcclRuns, LeaveOutErrorsWhateverTheTrailerSays) {
   std::string older =

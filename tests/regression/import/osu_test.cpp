@@ -210,6 +210,85 @@ TEST(Osu, ReadEveryTypeOfATestAndTestsWithoutSizes) {
   EXPECT_DOUBLE_EQ(pairs.points[0].point.summary.median, 5.01e6);
 }
 
+TEST(Osu, SayWhatTheyDoNotRead) {
+  const std::string windows =
+      "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 4 ] [ window size: varied "
+      "]\n\n# Uni-directional Bandwidth (MB/sec)\n#                8          16\n1            "
+      "1.21  "
+      "      1.30\n\n# Message Rate Profile\n#                8          16\n1      1210000.00  "
+      "1300000.00\n";
+  const std::string latency = "# OSU MPI Latency Test v7.4\n# Size     Latency (us)\n1   1.25\n";
+  for (
+      const auto& [text, reason] : std::vector<std::pair<std::string, std::string_view>>{
+          {windows, "several window sizes"},
+          {"# OSU MPI Init Test v5.6.2\nnprocs: 4, min: 100 ms, max: 200 ms, avg: 150 ms\n",
+           "osu_init"},
+          {"# OSU MPI Hello World Test v7.4\nThis is a test with 4 processes\n", "osu_hello"},
+          {"# OSU OpenSHMEM Hello World Test v5.9\nThis is a test with 4 processes\n", "osu_hello"},
+          {"# OSU OpenSHMEM Atomic Operation Rate Test v7.4\n# Operation           Million ops/s   "
+           "   Latency (us)\nshmem_int_fadd          0.47          2.11\n",
+           "Million ops/s"},
+          {"# OSU OpenSHMEM Put_nbi Test v7.4\n# Size    Compute(us)    Overlap(%)\n1   1.1  2\n",
+           "Overlap(%)"}}) {
+    const std::string refusal = log_refusal(text);
+    EXPECT_NE(refusal.find("it holds only what is not read"), std::string::npos) << refusal;
+    EXPECT_NE(refusal.find(reason), std::string::npos) << refusal;
+    for (const std::string& both : {text + latency, latency + text}) {
+      const ImportedRun run = read_log(both);
+      EXPECT_EQ(run.points.size(), 1U) << both;
+      EXPECT_NE(all_notes(run).find(reason), std::string::npos) << all_notes(run);
+    }
+  }
+  const ImportedRun cut = read_log(latency + "# OSU MPI Bandwidth Test v7.4\n");
+  EXPECT_NE(all_notes(cut).find("the test Bandwidth has no rows"), std::string::npos);
+}
+
+TEST(Osu, NameEachSettingByOneWord) {
+  const auto axes = [](std::string_view settings, std::string_view columns, std::string_view row) {
+    const ImportedRun run = read_log(
+        fmt::format("# OSU MPI Latency Test v7.4\n{}\n# {}\n{}\n", settings, columns, row));
+    EXPECT_EQ(run.points.size(), 1U) << settings;
+    Facts found = run.points.at(0).key.axes;
+    for (const char* known : {"library", "test", "size"}) found.erase(known);
+    return found;
+  };
+  constexpr std::string_view plain = "Size    Latency (us)";
+  EXPECT_EQ(axes("# [ pairs: 4 ] [ window size: 64 ]", plain, "1  2.5"),
+            (Facts{{"pairs", "4"}, {"window_size", "64"}}));
+  EXPECT_EQ(axes("# Send Buffer on DEVICE (D) and Receive Buffer on MANAGED (MH)", plain, "1  2.5"),
+            (Facts{{"send_buffer", "D"}, {"receive_buffer", "MH"}}));
+  EXPECT_EQ(axes("# Number of forked processes in sender: 1\n# Number of forked processes in "
+                 "receiver: 2",
+                 plain, "1  2.5"),
+            (Facts{{"senders", "1"}, {"receivers", "2"}}));
+  EXPECT_EQ(axes("# Datatype: MPI_CHAR.", "Size    Latency (us)   Transmit Size", "8  2.5   4"),
+            (Facts{{"datatype", "MPI_CHAR"}, {"transmitted", "4"}}));
+  EXPECT_EQ(axes("# Window creation: MPI_Win_create\n# Synchronization: MPI_Win_lock/unlock ",
+                 plain, "1  2.5"),
+            (Facts{{"window", "MPI_Win_create"}, {"synchronization", "MPI_Win_lock/unlock"}}));
+}
+
+/// osu_ibarrier, osu_oshm_put_mr, and osu_neighbor_alltoallw, which has the title of osu_alltoallw.
+TEST(Osu, ReadTablesOfOtherQuantitiesAndOfNeighbors) {
+  const ImportedRun barrier = read_log(
+      "\n# OSU MPI Non-blocking Barrier Latency Test v7.4\n# Overall = Coll. Init + Compute + "
+      "MPI_Test + MPI_Wait\n\n# Overall(us)       Compute(us)    Pure Comm.(us)        "
+      "Overlap(%)\n  "
+      "           17.93              9.01              8.11             0.00\n");
+  ASSERT_EQ(barrier.points.size(), 1U) << all_notes(barrier);
+  EXPECT_DOUBLE_EQ(barrier.points[0].point.summary.median, 17.93e-6);
+  const ImportedRun rate = read_log(
+      "# OSU OpenSHMEM Put Message Rate Test v7.4\n# Size      Messages/s\n1   5010000.00\n");
+  ASSERT_EQ(rate.points.size(), 1U) << all_notes(rate);
+  EXPECT_EQ(rate.points[0].key.unit, "1/s");
+  const ImportedRun neighbors = read_log(
+      "Time took to create topology graph:12.50 us.\n\n# OSU MPI All-to-Allw Personalized Exchange "
+      "Latency Test v7.4\n# Size       Avg Latency(us)\n1   5.01\n");
+  ASSERT_EQ(neighbors.points.size(), 1U);
+  EXPECT_EQ(neighbors.points[0].key.axes.at("test"),
+            "Neighborhood All-to-Allw Personalized Exchange Latency");
+}
+
 TEST(Osu, KeepSettingsThatStandBeforeTheTitle) {
   const auto test = [](int receivers, const char* time) {
     return fmt::format(
