@@ -105,8 +105,8 @@ Place place_of(const SeriesKey& key) {
   return {key.suite, key.machine, key.launch};
 }
 
-/// The newest commit of the series of a place: by ancestry if it is known of all their commits, else
-/// by time.
+/// The newest commit of the series of a place: by ancestry if it is known of all their commits,
+/// else by time.
 class NewestCommit {
  public:
   void add(std::span<const CommitPoint> commits) {
@@ -216,6 +216,7 @@ class Checker {
     }
     found->runs = std::max(found->runs, check.judged.runs_wanted);
     found->series.push_back(check.key.name());
+    found->short_series += check.commits < short_history ? 1 : 0;
   }
 
   /// The same difference at the same commit is one change, however many series have it.

@@ -29,6 +29,7 @@ struct CheckRules {
 enum class FoundBy {
   newest_commit,  ///< the first few commits at the new level
   change_point,   ///< the means of more commits
+  drift,          ///< a slope, or steps of one
 };
 
 /// Why a change asks for nothing any more, though nobody has annotated it.
@@ -51,6 +52,8 @@ struct AlertMetric {
   std::string run_before;   ///< a run at the old level: first 16 digits of its SHA-256
   std::string run_after;    ///< likewise, at the new level
   std::string explanation;  ///< where the change comes from, if known
+  std::string drift_from;   ///< last commit before a drift; empty if this is none
+  std::string drift_to;     ///< latest commit at which the drift was seen to go on
   Ending ending = Ending::open;
   std::string ended_by;  ///< commit of the later change; empty if there is none
 };
@@ -107,7 +110,11 @@ struct Rerun {
   std::string commit;
   std::size_t runs = 0;
   std::vector<std::string> series;  ///< names
+  /// Number of these with fewer than `short_history` commits, where three runs have to show a
+  /// change.
+  std::size_t short_series = 0;
 };
+inline constexpr std::size_t short_history = 20;
 
 /// A change of environment: one series ended, and another of the same question began.
 struct EnvironmentChange {

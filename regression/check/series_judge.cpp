@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "core/base/error.hpp"
 
@@ -12,6 +13,9 @@ namespace {
 /// Number of commits before the newest that may belong to the same change. With one more, a change
 /// point covers them.
 constexpr std::size_t most_before_newest = 4;
+
+/// Commits before the one at which a drift was found at which other metrics may have shown it.
+constexpr std::size_t near_drift = 3;
 
 Verdict movement_of(Direction direction, bool upward) {
   if (direction == Direction::steady) return Verdict::shifted;
@@ -66,12 +70,10 @@ class SeriesJudge {
   void take_past(std::size_t first, std::size_t end) {
     const ChangePoints found = levels_of(commits_.subspan(first, end - first), rules_.changes);
     for (const ChangePoint& change : found.changes) {
-      if (change.never_raised) continue;
-      AlertMetric& metric = add(change, found, first);
-      if (metric.ending == Ending::open) {
-        metric.ending = Ending::overtaken;
-        metric.ended_by = commits_[end].commit;
-      }
+      AlertMetric* metric = raise(change, found, first);
+      if (metric == nullptr || metric->ending != Ending::open) continue;
+      metric->ending = Ending::overtaken;
+      metric->ended_by = commits_[end].commit;
     }
   }
 
@@ -82,7 +84,7 @@ class SeriesJudge {
     judged_.check.modes = found.modes;
     bool moved = false;
     for (const ChangePoint& change : found.changes) {
-      if (!change.never_raised) add(change, found, first);
+      (void)raise(change, found, first);
       if (change.between_modes) continue;
       moved = first + change.found + 1 == commits_.size() && is_of_newest(change);
       if (!moved) start_ = first + change.after;
@@ -90,8 +92,40 @@ class SeriesJudge {
     return moved;
   }
 
+  [[nodiscard]] static FoundBy found_by(const ChangePoint& change) {
+    if (change.is_drift) return FoundBy::drift;
+    return is_of_newest(change) ? FoundBy::newest_commit : FoundBy::change_point;
+  }
   [[nodiscard]] static bool is_of_newest(const ChangePoint& change) {
     return change.found - change.after < most_before_newest;
+  }
+
+  /// Adds a change to the alert of the drift that it belongs to, or to one of its own; nullptr if
+  /// it is none.
+  AlertMetric* raise(const ChangePoint& found, const ChangePoints& all, std::size_t offset) {
+    const bool follows = std::exchange(raised_, !found.never_raised);
+    if (found.never_raised) return nullptr;
+    if (!found.goes_on || !follows || is_dealt_with(offset + found.found)) {
+      return &add(found, all, offset);
+    }
+    Change& drift = judged_.changes.back();
+    const CommitPoint& last = commits_[offset + found.after];
+    drift.latest = last.commit;
+    AlertMetric& metric = drift.metric;
+    metric.by = FoundBy::drift;
+    metric.drift_from = drift.before;
+    metric.drift_to = last.commit;
+    metric.after = found.level_after;
+    metric.ratio = metric.after / metric.before;
+    metric.run_after = last.run;
+    return &metric;
+  }
+  /// Whether the last alert had an annotation already when a commit was made. What a known drift
+  /// adds later is new.
+  [[nodiscard]] bool is_dealt_with(std::size_t place) const {
+    const Annotation* known = annotations_.of(judged_.changes.back().commit);
+    return known != nullptr && known->state != AlertState::raised &&
+           known->time < commits_[place].time;
   }
 
   AlertMetric& add(const ChangePoint& found, const ChangePoints& all, std::size_t offset) {
@@ -103,12 +137,16 @@ class SeriesJudge {
     AlertMetric metric{.series = id_,
                        .key = key_,
                        .movement = movement_of(key_.direction, found.upward),
-                       .by = is_of_newest(found) ? FoundBy::newest_commit : FoundBy::change_point,
+                       .by = found_by(found),
                        .before = found.level_before,
                        .after = found.level_after,
                        .ratio = found.ratio,
                        .run_before = last.run,
                        .run_after = first.run};
+    if (found.is_drift) {
+      metric.drift_from = last.commit;
+      metric.drift_to = commits_[latest].commit;
+    }
     if (found.back > 0) {
       metric.ending = Ending::went_back;
       metric.ended_by = commits_[offset + all.changes[found.back].after].commit;
@@ -122,7 +160,9 @@ class SeriesJudge {
                   commits_[offset + found.found].time,
                   {},
                   std::move(metric)};
-    for (std::size_t i = earliest; i <= latest; ++i) change.likely.push_back(commits_[i].commit);
+    // A drift joins no alert of a step somewhere along it.
+    const std::size_t nearest = found.is_drift ? std::max(earliest, place - near_drift) : earliest;
+    for (std::size_t i = nearest; i <= latest; ++i) change.likely.push_back(commits_[i].commit);
     judged_.changes.push_back(std::move(change));
     return judged_.changes.back().metric;
   }
@@ -213,6 +253,7 @@ class SeriesJudge {
   std::vector<double> values_;
   const Annotations& annotations_;
   const CheckRules& rules_;
+  bool raised_ = false;    ///< the change before is in an alert
   std::size_t start_ = 0;  ///< place of the first commit of the level that judges the newest
   Judgement judged_;
 };

@@ -9,6 +9,7 @@
 #include "core/base/statistics.hpp"
 #include "regression/statistics/level_walk.hpp"
 #include "regression/statistics/log_rounding.hpp"
+#include "regression/statistics/straight_line.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -174,14 +175,26 @@ std::vector<double> excuse(std::span<const double> x, std::span<const FoundChang
                               : excuse_points(x, ends, levels, limit, excused);
 }
 
+/// The levels before the changes: of a drift where it began.
+std::vector<double> levels_before(std::span<const double> x, std::span<const FoundChange> changes,
+                                  std::vector<double> levels) {
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const FoundChange& change = changes[i];
+    if (!change.is_drift) continue;
+    const std::size_t first = change.earliest - 1;
+    levels[i] = resistant_line(x.subspan(first, change.place - first)).start;
+  }
+  return levels;
+}
+
 /// Names the later change that took a level back, unless the level has gone away again.
-void mark_returns(const std::vector<double>& levels, const Reach& reach,
-                  std::vector<ChangePoint>& changes) {
+void mark_returns(const std::vector<double>& before, const std::vector<double>& levels,
+                  const Reach& reach, std::vector<ChangePoint>& changes) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const double sign = changes[i].upward ? 1 : -1;
     const auto is_back = [&](std::size_t level) {
-      return sign * (levels[level] - levels[i]) <=
-             std::min(reach(i, level), std::abs(levels[i + 1] - levels[i]) / 2);
+      return sign * (levels[level] - before[i]) <=
+             std::min(reach(i, level), std::abs(levels[i + 1] - before[i]) / 2);
     };
     if (!is_back(levels.size() - 1)) continue;
     for (std::size_t later = i + 2; later < levels.size() && changes[i].back == 0; ++later) {
@@ -234,18 +247,21 @@ void fill(const Usable& usable, std::span<const FoundChange> changes, double lim
                                .points = points,
                                .level = std::exp(levels[i])});
   }
+  const std::vector<double> before = levels_before(x, changes, levels);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     result.changes.push_back({.before = result.segments[i].last,
                               .after = result.segments[i + 1].first,
                               .earliest = index[changes[i].earliest],
                               .latest = index[changes[i].latest],
                               .found = index[changes[i].found],
-                              .level_before = result.segments[i].level,
+                              .level_before = std::exp(before[i]),
                               .level_after = result.segments[i + 1].level,
-                              .ratio = std::exp(levels[i + 1] - levels[i]),
-                              .upward = changes[i].upward});
+                              .ratio = std::exp(levels[i + 1] - before[i]),
+                              .upward = changes[i].upward,
+                              .is_drift = changes[i].is_drift,
+                              .goes_on = changes[i].goes_on});
   }
-  mark_returns(levels, Reach(x, ends, limit), result.changes);
+  mark_returns(before, levels, Reach(x, ends, limit), result.changes);
 }
 
 /// Marks the changes between modes, as each commit at which one was found showed them, and as the

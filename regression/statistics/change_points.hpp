@@ -25,13 +25,19 @@ namespace dlscale::regression {
 /// residuals as far out has to be so small that as many in a row are a chance below 1 in 20,000: a
 /// history of spikes needs more commits.
 ///
+/// A slope of at least 15 points of a level is a drift if it is beyond its error by T > 4.8, moves
+/// the level by 12 standard deviations of the noise, and explains the points better than a step
+/// (2 Δ ln L > 12). Steps in one direction are one drift if a level and a slope explain them better
+/// (2 Δ ln L > 8). What a known drift adds goes on with it, unless a level and a step explain it
+/// better.
+///
 /// A history that jumps to and fro between levels is `bimodal`. Changes between those levels are
 /// marked (`between_modes`) and must raise no alarm; any other change counts as usual. Levels are
 /// equal within the margin or within three standard errors of the difference of their medians,
 /// whichever is larger.
 ///
-/// Where it is wrong: a slow drift is found in steps, each once it stands out from the level
-/// before. A smaller change within a bimodal history hides in the errors of its levels.
+/// Where it is wrong: the first pieces of a drift after a quiet time may pass for steps. A smaller
+/// change within a bimodal history hides in the errors of its levels.
 struct ChangePointRule {
   double margin = 0.01;         ///< δ: smaller changes of level (a fraction) are ignored
   double newest_margin = 0.02;  ///< likewise of fewer than 5 commits
@@ -73,10 +79,12 @@ struct ChangePoint {
   std::size_t earliest = 0;  ///< first point that may be the first at the new level; ≤ after
   std::size_t latest = 0;    ///< last such point
   std::size_t found = 0;     ///< point at which the change was found
-  double level_before = 0;
+  double level_before = 0;   ///< of a drift: where it began
   double level_after = 0;
   double ratio = 1;            ///< after / before
   bool upward = true;          ///< direction of the change when it was found
+  bool is_drift = false;       ///< a slope of all points from the one before `earliest` on
+  bool goes_on = false;        ///< of one drift with the change before
   bool between_modes = false;  ///< from one level of a bimodal history to another
   bool never_raised = false;   ///< between modes already when it was found
   /// Index in `changes` of the later change that took the level back; 0 if it has not gone back.

@@ -23,6 +23,8 @@ struct FoundChange {
   std::size_t latest = 0;
   std::size_t found = 0;  ///< point at which it was found
   bool upward = true;
+  bool is_drift = false;  ///< the points from the one before `earliest` to `place` are on a line
+  bool goes_on = false;   ///< of one drift with the change before
 };
 
 struct NoiseOfLevels {
@@ -69,13 +71,26 @@ class LevelWalk {
   [[nodiscard]] bool are_spikes(double distance, double sign, const NoiseOfLevels& noise,
                                 std::size_t points) const;
   [[nodiscard]] NoiseOfLevels noise_of(std::size_t first, std::size_t place, std::size_t end);
+  [[nodiscard]] NoiseOfLevels noise_about_line(std::size_t first, std::size_t end);
+  [[nodiscard]] NoiseOfLevels noise_of_residuals();
   [[nodiscard]] double rounding_at(std::size_t first, std::size_t place, std::size_t end,
                                    bool upward) const;
   void add_residuals(std::size_t first, std::size_t end, Residuals& all);
+  void add_line_residuals(std::size_t first, std::size_t end, Residuals& all);
   [[nodiscard]] double median_of(std::size_t first, std::size_t end);
   [[nodiscard]] double scale_of(std::span<const double> residuals);
   [[nodiscard]] double location_of(std::size_t first, std::size_t end, double limit);
-  void begin_level(std::size_t place);
+  [[nodiscard]] std::optional<FoundChange> drift(std::size_t first, std::size_t least,
+                                                 std::size_t end);
+  [[nodiscard]] bool goes_on(const FoundChange& change, std::span<const FoundChange> earlier,
+                             std::size_t end);
+  [[nodiscard]] bool follows_drift(std::size_t before, std::size_t place, std::size_t end);
+  [[nodiscard]] bool begins_drift(const FoundChange& change, std::span<const FoundChange> steps,
+                                  std::size_t end);
+  [[nodiscard]] double loss_of_level(std::size_t first, std::size_t end, double limit);
+  [[nodiscard]] double loss_of_line(std::size_t first, std::size_t end, double limit);
+  [[nodiscard]] std::span<const double> points_of(std::size_t first, std::size_t end) const;
+  void begin_level(const FoundChange& change);
 
   std::span<const LogPoint> points_;
   std::vector<double> x_;

@@ -30,7 +30,15 @@ using regression::Verdict;
 using regression::verdict_name;
 
 std::string_view found_by_name(history::FoundBy by) {
-  return by == history::FoundBy::newest_commit ? "newest commit" : "change point";
+  switch (by) {
+    case history::FoundBy::newest_commit:
+      return "newest commit";
+    case history::FoundBy::change_point:
+      return "change point";
+    case history::FoundBy::drift:
+      return "drift";
+  }
+  return "";
 }
 
 std::string_view ending_name(Ending ending) {
@@ -88,7 +96,8 @@ Fields<ChangedMetric> metric_fields() {
   };
   return {
       {"series", key, its(&AlertMetric::series), "id", as::words},
-      {"name", key, of_key(&SeriesKey::name), "series", of_key(&SeriesKey::name, shown_name), Align::left},
+      {"name", key, of_key(&SeriesKey::name), "series", of_key(&SeriesKey::name, shown_name),
+       Align::left},
       {"unit", key, of_key(&SeriesKey::unit)},
       F::json("better", of_key(&SeriesKey::direction, better_name)),
       {"movement", state, its(&AlertMetric::movement, verdict_name), "verdict", verdict,
@@ -101,6 +110,8 @@ Fields<ChangedMetric> metric_fields() {
       F::json("run_after", its(&AlertMetric::run_after)),
       F::json("explanation", its(&AlertMetric::explanation, text_or_null)),
       F::json("detail", of_key(&SeriesKey::is_detail)),
+      F::json("drift_from", its(&AlertMetric::drift_from, text_or_null)),
+      F::json("drift_to", its(&AlertMetric::drift_to, text_or_null)),
       F::json("ending", its(&AlertMetric::ending, ending_name)),
       F::json("ended_by", its(&AlertMetric::ended_by, text_or_null)),
   };
@@ -143,9 +154,9 @@ Table ended_table(const CheckReport& report) {
         ++more;
         continue;
       }
-      table.notes.push_back(fmt::format("{}: {} {} {}, {}", place_text(alert), shown_name(metric.key.name()),
-                                        verdict_name(metric.movement),
-                                        signed_percent(metric.ratio - 1), ending_text(metric)));
+      table.notes.push_back(fmt::format(
+          "{}: {} {} {}, {}", place_text(alert), shown_name(metric.key.name()),
+          verdict_name(metric.movement), signed_percent(metric.ratio - 1), ending_text(metric)));
     }
   }
   if (more > 0) table.notes.push_back(fmt::format("and {} earlier ones, which JSON has", more));
@@ -158,11 +169,19 @@ Table alert_table(const Alert& alert) {
   Table table = table_of(fields, changed_metrics(alert));
   table.title = fmt::format("{}: {}", place_text(alert), alert_state_name(alert.state));
   for (const AlertMetric& metric : alert.metrics) {
+    if (metric.by == history::FoundBy::drift) {
+      table.notes.push_back(fmt::format(
+          "{}: a drift from {} to {}, {} in all, of which no single commit need be the cause",
+          shown_name(metric.key.name()), short_commit(metric.drift_from),
+          short_commit(metric.drift_to), signed_percent(metric.ratio - 1)));
+    }
     if (!metric.explanation.empty()) {
-      table.notes.push_back(fmt::format("{}: {}", shown_name(metric.key.name()), metric.explanation));
+      table.notes.push_back(
+          fmt::format("{}: {}", shown_name(metric.key.name()), metric.explanation));
     }
     if (metric.ending != Ending::open) {
-      table.notes.push_back(fmt::format("{}: {}", shown_name(metric.key.name()), ending_text(metric)));
+      table.notes.push_back(
+          fmt::format("{}: {}", shown_name(metric.key.name()), ending_text(metric)));
     }
   }
   if (!alert.note.empty()) table.notes.push_back(alert.note);
@@ -180,10 +199,15 @@ Table rerun_table(const CheckReport& report) {
     }
     const std::string more =
         rerun.series.size() > most ? fmt::format(" and {} more", rerun.series.size() - most) : "";
-    table.notes.push_back(fmt::format(
-        "{} of {}, and add the results: {}{}",
-        counted(static_cast<long long>(rerun.runs), "fresh run"), short_commit(rerun.commit),
-        fmt::join(names, "; "), more));
+    table.notes.push_back(fmt::format("{} of {}, and add the results: {}{}",
+                                      counted(static_cast<long long>(rerun.runs), "fresh run"),
+                                      short_commit(rerun.commit), fmt::join(names, "; "), more));
+    if (rerun.short_series > 0) {
+      table.notes.push_back(fmt::format(
+          "{} of these: fewer than {} commits are known, so that three runs or nights have to show "
+          "a change, rather than two",
+          rerun.short_series, history::short_history));
+    }
   }
   return table;
 }

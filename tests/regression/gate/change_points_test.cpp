@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "noise_models.hpp"
@@ -198,6 +199,118 @@ TEST(ChangePoints, OfPointsThatJumpExcuseNoStepToAThirdLevel) {
   ASSERT_FALSE(found.changes.empty());
   EXPECT_FALSE(found.changes.back().between_modes);
   EXPECT_EQ(found.changes.back().after, 80U);
+}
+
+/// A history whose level moves by straight lines between corners, in logarithms.
+struct Slope {
+  const char* name;
+  std::vector<std::pair<std::size_t, double>> corners;
+  double noise;
+  double rho = 0;
+};
+
+std::vector<double> drawn(const Slope& slope, Draws& draws) {
+  std::vector<double> values;
+  double deviation = draws.normal();
+  for (std::size_t i = 1; i < slope.corners.size(); ++i) {
+    const auto [first, from] = slope.corners[i - 1];
+    const auto [last, to] = slope.corners[i];
+    for (std::size_t at = first; at < last; ++at) {
+      deviation = slope.rho * deviation + std::sqrt(1 - slope.rho * slope.rho) * draws.normal();
+      const double share = static_cast<double>(at - first) / static_cast<double>(last - first);
+      values.push_back(std::exp(from + share * (to - from) + slope.noise * deviation));
+    }
+  }
+  return values;
+}
+
+TEST(Drifts, FromTheFirstCommitOnAreOneChange) {
+  const std::vector<Slope> slopes{{"0.4 % a commit, noise of 0.4 %", {{0, 0}, {40, 0.16}}, 0.004},
+                                  {"the same, faster", {{0, 0}, {40, -0.16}}, 0.004},
+                                  {"0.2 % a commit", {{0, 0}, {60, 0.12}}, 0.004},
+                                  {"0.6 %, noise of 1 %", {{0, 0}, {45, 0.27}}, 0.01},
+                                  {"1 %, noise of 1.3 %", {{0, 0}, {40, 0.4}}, 0.013},
+                                  {"without noise", {{0, 0}, {40, 0.16}}, 0},
+                                  {"neighbours alike", {{0, 0}, {40, 0.16}}, 0.004, 0.4}};
+  for (const Slope& slope : slopes) {
+    Draws draws(11);
+    std::size_t found = 0;
+    std::size_t alerts = 0;
+    for (int history = 0; history < 8; ++history) {
+      const ChangePoints all = find_change_points(drawn(slope, draws));
+      const double total = slope.corners.back().second;
+      alerts += std::ranges::count(all.changes, false, &ChangePoint::goes_on);
+      if (all.changes.empty()) continue;
+      found += std::ranges::all_of(
+          all.changes, [total](const ChangePoint& change) { return change.upward == (total > 0); });
+      const double shown =
+          std::log(all.changes.back().level_after / all.changes.front().level_before);
+      EXPECT_NEAR(shown / total, 0.85, 0.25) << slope.name;
+    }
+    EXPECT_EQ(found, 8U) << slope.name;
+    EXPECT_LE(alerts, 11U) << slope.name;
+  }
+}
+
+TEST(Drifts, AfterAQuietTimeAreJoinedOnceTheyShow) {
+  const std::vector<Slope> slopes{{"16 % in 40", {{0, 0}, {60, 0}, {100, 0.16}}, 0.004},
+                                  {"10 % in 90", {{0, 0}, {60, 0}, {150, 0.10}}, 0.004},
+                                  {"20 % in 50", {{0, 0}, {60, 0}, {110, 0.2}, {150, 0.2}}, 0.013},
+                                  {"faster", {{0, 0}, {60, 0}, {110, -0.2}, {150, -0.2}}, 0.013}};
+  for (const Slope& slope : slopes) {
+    Draws draws(12);
+    std::size_t joined = 0;
+    for (int history = 0; history < 8; ++history) {
+      const ChangePoints all = find_change_points(drawn(slope, draws));
+      EXPECT_FALSE(all.changes.empty()) << slope.name;
+      joined += std::ranges::any_of(all.changes, &ChangePoint::goes_on);
+    }
+    EXPECT_GE(joined, 2U) << slope.name;
+  }
+}
+
+TEST(Drifts, TakeNoStepsIn) {
+  struct Staircase {
+    const char* name;
+    std::vector<std::pair<std::size_t, double>> steps;
+  };
+  const std::vector<Staircase> staircases{{"one", {{60, 0.05}}},
+                                          {"two, 6 apart", {{60, 0.08}, {66, 0.08}}},
+                                          {"two, 12 apart", {{60, 0.08}, {72, 0.08}}},
+                                          {"three, 12 apart", {{60, 0.05}, {72, 0.05}, {84, 0.05}}},
+                                          {"three, 30 apart", {{30, 0.05}, {60, 0.05}, {90, 0.05}}},
+                                          {"early", {{6, 0.08}}}};
+  for (const Staircase& staircase : staircases) {
+    Draws draws(13);
+    std::size_t joined = 0;
+    for (int history = 0; history < 8; ++history) {
+      std::vector<double> values;
+      for (std::size_t i = 0; i < 120; ++i) {
+        double level = 0;
+        for (const auto& [place, size] : staircase.steps) level += i >= place ? size : 0;
+        values.push_back(std::exp(level + 0.013 * draws.normal()));
+      }
+      const ChangePoints all = find_change_points(values);
+      EXPECT_FALSE(all.changes.empty()) << staircase.name;
+      joined += std::ranges::any_of(
+          all.changes, [](const ChangePoint& change) { return change.goes_on || change.is_drift; });
+    }
+    EXPECT_LE(joined, 1U) << staircase.name;
+  }
+}
+
+TEST(Drifts, EndWithALevelAndWithAStepBack) {
+  Draws draws(14);
+  const ChangePoints stopped = find_change_points(
+      drawn({"", {{0, 0}, {40, 0.16}, {90, 0.16}, {91, 0.3}, {110, 0.3}}, 0.004}, draws));
+  ASSERT_GE(stopped.changes.size(), 2U);
+  EXPECT_FALSE(stopped.changes.back().goes_on);  // a step long after the drift
+  EXPECT_NEAR(static_cast<double>(stopped.changes.back().after), 91, 1);
+  const ChangePoints mended =
+      find_change_points(drawn({"", {{0, 0}, {40, 0.16}, {41, 0}, {80, 0}}, 0.004}, draws));
+  ASSERT_GE(mended.changes.size(), 2U);
+  EXPECT_TRUE(mended.changes.front().is_drift);
+  EXPECT_GT(mended.changes.front().back, 0U);
 }
 
 }  // namespace

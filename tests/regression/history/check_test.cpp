@@ -159,6 +159,17 @@ TEST_F(History, AnAlertBeforeAnExpectedChangeIsOvertakenAndSaysSo) {
   EXPECT_EQ(exit_code(report), ExitCode::ok);
 }
 
+TEST_F(History, SaysWhereThreeRunsHaveToShowAChange) {
+  measure(kernel("short"), 17, 31, 1.0);
+  measure(kernel("long"), 1, 31, 1.0);
+  for (const char* name : {"short", "long"}) measure_once(kernel(name), 32, 1.2);
+  flush();
+  const CheckReport report = look();
+  ASSERT_EQ(report.reruns.size(), 1U);
+  EXPECT_EQ(report.reruns[0].series.size(), 2U);
+  EXPECT_EQ(report.reruns[0].short_series, 1U);
+}
+
 // Two metrics of one cause may stand out some commits apart.
 TEST_F(History, JoinsAChangeToTheAlertOfACommitThatMayBeItsOwn) {
   measure(kernel("clear"), 1, 40, 1.0);

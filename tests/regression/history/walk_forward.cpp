@@ -34,6 +34,7 @@ struct Kind {
   Noises noise;
   std::size_t nights = 150;
   std::function<Steps(Draws&)> steps;
+  std::size_t ramp = 1;  ///< nights that a step takes
 };
 
 Steps none(Draws&) {
@@ -47,6 +48,43 @@ std::function<Steps(Draws&)> one_step(double size) {
 Steps step_after_a_bump(Draws& draws) {
   const std::size_t back = 55 + draws.below(15);
   return {{25, 0.069}, {back, 1 / 1.069 - 1}, {105 + draws.below(15), 0.087}};
+}
+
+std::function<Steps(Draws&)> steps_apart(std::size_t count, std::size_t apart, double size) {
+  return [=](Draws& draws) {
+    Steps steps{{50 + draws.below(40), size}};
+    while (steps.size() < count) steps.emplace_back(steps.back().first + apart, size);
+    return steps;
+  };
+}
+
+std::function<Steps(Draws&)> step_at(std::size_t place, double size) {
+  return [=](Draws&) { return Steps{{place, size}}; };
+}
+
+/// Steps near each other, and changes that take many nights.
+void add_slow(std::vector<Kind>& all) {
+  for (const double rho : {0.0, 0.4}) {
+    const Noises noise{.correlation = rho};
+    const std::string text = fmt::format(" (1.3 %, ρ {})", rho);
+    for (const std::size_t apart : {6U, 12U, 25U}) {
+      for (const double size : {0.04, 0.08}) {
+        all.push_back({fmt::format("two of +{:.0f} %, {} apart{}", 100 * size, apart, text), noise,
+                       150, steps_apart(2, apart, size)});
+      }
+    }
+    all.push_back({"three of +5 %, 12 apart" + text, noise, 150, steps_apart(3, 12, 0.05)});
+    all.push_back({"drift of +5 % in 30" + text, noise, 150, one_step(0.05), 30});
+    all.push_back({"drift of +10 % in 40" + text, noise, 150, one_step(0.1), 40});
+    all.push_back({"drift of +20 % in 50" + text, noise, 150, one_step(0.2), 50});
+    all.push_back({"drift of -20 % in 50" + text, noise, 150, one_step(-0.2), 50});
+    const Noises quiet{.deviation = 0.004, .correlation = rho};
+    const std::string low = fmt::format(" (0.4 %, ρ {})", rho);
+    all.push_back({"drift of +16 % in 40, from the first" + low, quiet, 40, step_at(0, 0.16), 40});
+    all.push_back({"drift of +12 % in 60, from the first" + low, quiet, 60, step_at(0, 0.12), 60});
+    all.push_back({"drift of +16 % in 40" + low, quiet, 150, step_at(60, 0.16), 40});
+    all.push_back({"drift of +10 % in 90" + low, quiet, 150, step_at(60, 0.1), 90});
+  }
 }
 
 std::vector<Kind> kinds() {
@@ -69,6 +107,7 @@ std::vector<Kind> kinds() {
   all.push_back({"+10 % for 210 nights (0.3 %)", {.deviation = 0.003}, 230, [](Draws&) {
                    return Steps{{20, 0.1}};
                  }});
+  add_slow(all);
   return all;
 }
 
@@ -81,7 +120,11 @@ std::vector<CommitPoint> draw(const Kind& kind, const Steps& steps, Draws& draws
     double value = std::exp(kind.noise.deviation * deviation);
     if (draws.uniform() < kind.noise.outliers) value *= 1.1 - 0.2 * std::log(1 - draws.uniform());
     if (draws.uniform() < kind.noise.high) value *= 1.05;
-    for (const auto& [first, size] : steps) value *= night >= first ? 1 + size : 1;
+    for (const auto& [first, size] : steps) {
+      if (night < first) continue;
+      const auto nights = static_cast<double>(night - first + 1);
+      value *= 1 + size * std::min(1.0, nights / static_cast<double>(kind.ramp));
+    }
     commits.push_back({.commit = fmt::format("{}", night),
                        .time = 86400 * static_cast<std::int64_t>(night),
                        .runs = {value},
@@ -121,7 +164,8 @@ std::map<std::size_t, std::size_t> walk(const std::vector<CommitPoint>& commits,
   return first;
 }
 
-void take(const std::vector<CommitPoint>& commits, const Steps& steps, Score& score) {
+void take(const std::vector<CommitPoint>& commits, const Steps& steps, std::size_t ramp,
+          Score& score) {
   std::map<std::size_t, std::size_t> alerts = walk(commits, score);
   score.nights += commits.size();
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -135,7 +179,7 @@ void take(const std::vector<CommitPoint>& commits, const Steps& steps, Score& sc
         ++alert;
         continue;
       }
-      near = near || (place + 3 >= at && place <= at + 3);
+      near = near || (place + 3 >= at && place < at + 3 + ramp);
       delay = std::min(delay, night - at);
       ++score.alerts;
       alert = alerts.erase(alert);
@@ -177,7 +221,7 @@ int main(int count, char** words) {
     history::Score score;
     for (unsigned long i = 0; i < histories; ++i) {
       const history::Steps steps = kind.steps(draws);
-      history::take(history::draw(kind, steps, draws), steps, score);
+      history::take(history::draw(kind, steps, draws), steps, kind.ramp, score);
     }
     history::print(kind, score);
   }
