@@ -11,7 +11,8 @@
 #include "core/base/error.hpp"
 #include "core/text/words.hpp"
 #include "model/plan/missed_limits.hpp"
-#include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
+#include "model/sgd_iter/predicted_iteration.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 
 namespace dlscale::model {
@@ -43,6 +44,7 @@ class Planner {
   [[nodiscard]] Run run_of(const PlannedTraining& planned) const;
   void add_interval(PlannedTraining& planned, const IterationInterval& of, Seconds total) const;
   void find_interval(PlannedTraining& planned);
+  void add_intervals(PlannedTraining& planned, const UncertainIteration& iteration);
   void find_intervals(TrainingPlan& plan);
   [[nodiscard]] const UncertainIteration& alone_for(const PlannedTraining& planned);
   [[noreturn]] void refuse();
@@ -144,7 +146,11 @@ const UncertainIteration& Planner::alone_for(const PlannedTraining& planned) {
 }
 
 void Planner::find_interval(PlannedTraining& planned) {
-  const UncertainIteration iteration = uncertain_iteration(*network_, *machine_, run_of(planned));
+  add_intervals(planned, uncertain_iteration(*network_, *machine_, run_of(planned)));
+}
+
+/// Adds the intervals of its time and efficiency.
+void Planner::add_intervals(PlannedTraining& planned, const UncertainIteration& iteration) {
   add_interval(planned, iteration.interval(), iteration.value());
   if (std::isnan(planned.efficiency)) return;  // the memory of one rank does not hold its batch
   const auto [low, high] = relative_speedup(iteration, alone_for(planned));
@@ -238,17 +244,16 @@ std::vector<PlannedTraining> Planner::front() const {
   return front;
 }
 
-/// Predicts the training by predict().
+/// Predicts the training by simulation.
 CheckedTraining Planner::checked(const PlannedTraining& planned_one) {
-  const Run run = run_of(planned_one);
+  const auto [prediction, iteration] =
+      predict_iteration(*network_, *machine_, run_of(planned_one), RankSpread{});
   CheckedTraining result;
   result.planned = planned_one;
-  const int ranks[] = {run.ranks};
-  const Prediction prediction = predict(*network_, *machine_, run, ranks).front();
   result.bound = prediction.bound;
   result.notes = prediction.notes;
   result.simulated = planned(planned_one.place, prediction.time.total);
-  find_interval(result.simulated);
+  add_intervals(result.simulated, iteration);
   return result;
 }
 

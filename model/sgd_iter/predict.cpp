@@ -15,6 +15,7 @@
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/sgd_iter/messages/link_estimate.hpp"
+#include "model/sgd_iter/predicted_iteration.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/topology.hpp"
@@ -99,13 +100,8 @@ void note_slow_switches(const Prediction& prediction, Seconds without, Notes& no
       "and for small messages"));
 }
 
-struct Predicted {
-  Prediction prediction;
-  UncertainIteration iteration;
-};
-
-Predicted predict_one(const Network& network, const Machine& machine, const Run& run,
-                      const RankSpread& spread) {
+PredictedIteration predict_one(const Network& network, const Machine& machine, const Run& run,
+                               const RankSpread& spread) {
   Notes notes;
   const Placement placement{run.ranks, run.ranks_per_node};
   if (!machine.fitted) note_data_sheets(machine.cluster, run, notes);
@@ -135,7 +131,7 @@ Predicted predict_one(const Network& network, const Machine& machine, const Run&
   if (machine.all_reduce_override == adding_switches && nodes > 1) {
     Machine without = machine;
     without.all_reduce_override.clear();
-    const Predicted other = predict_one(network, without, run, spread);
+    const PredictedIteration other = predict_one(network, without, run, spread);
     note_slow_switches(prediction, other.prediction.time.total, notes);
   }
   prediction.notes = notes.all();
@@ -167,6 +163,12 @@ void set_speedup(double speedup, const std::optional<QuantityInterval>& relative
   prediction.speedup_high = relative->high * speedup;
 }
 
+PredictedIteration predict_iteration(const Network& network, const Machine& machine, const Run& run,
+                                     const RankSpread& spread) {
+  check(run);
+  return predict_one(as_run(network, run), machine, run, spread);
+}
+
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
                                 std::span<const int> ranks) {
   return predict(network, machine, run, ranks, RankSpread{});
@@ -182,7 +184,7 @@ std::vector<Prediction> predict(const Network& network, const Machine& machine, 
     return one;
   };
   const Network running = as_run(network, run);
-  std::vector<Predicted> all;
+  std::vector<PredictedIteration> all;
   for (const int count : ranks) {
     all.push_back(predict_one(running, machine, with_ranks(count, run.settings.servers), spread));
   }

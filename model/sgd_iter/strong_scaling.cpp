@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
+#include "model/sgd_iter/predicted_iteration.hpp"
 #include "model/sgd_iter/uncertain_iteration.hpp"
 
 namespace dlscale::model {
@@ -25,7 +27,7 @@ class Scaling {
         spread_(&spread) {}
 
   /// Throws ConfigError where the batch cannot be divided.
-  [[nodiscard]] Prediction on(int ranks) const {
+  [[nodiscard]] PredictedIteration on(int ranks) const {
     if (global_batch_ % ranks != 0) {
       throw ConfigError(fmt::format("{} images cannot be shared equally", global_batch_));
     }
@@ -42,12 +44,11 @@ class Scaling {
     const std::string why =
         share_obstacle(as_run(*network_, run), machine_->cluster, run, global_batch_);
     if (!why.empty()) throw ConfigError(why);
-    const int one[] = {ranks};
-    return predict(*network_, *machine_, run, one, *spread_).front();
+    return predict_iteration(*network_, *machine_, run, *spread_);
   }
 
   /// One rank with all images, or the reason why there is none.
-  [[nodiscard]] std::optional<Prediction> alone(std::string& why) const {
+  [[nodiscard]] std::optional<PredictedIteration> alone(std::string& why) const {
     try {
       return on(1);
     } catch (const ConfigError& error) {
@@ -56,22 +57,14 @@ class Scaling {
     }
   }
 
-  /// Sets the speed-ups over `base`, which counts as its number of ranks.
-  void compare(const Prediction& base, std::span<Prediction> rows) const {
-    const UncertainIteration base_iteration = iteration_of(base);
-    for (Prediction& row : rows) {
-      const double speedup = row.images_per_s / (base.images_per_s / base.run.ranks);
-      set_speedup(speedup, relative_speedup(iteration_of(row), base_iteration), row);
-    }
+  /// Sets the speed-up over `base`, which counts as its number of ranks.
+  static void compare(const PredictedIteration& base, PredictedIteration& row) {
+    const double of_one = base.prediction.images_per_s / base.prediction.run.ranks;
+    set_speedup(row.prediction.images_per_s / of_one,
+                relative_speedup(row.iteration, base.iteration), row.prediction);
   }
 
  private:
-  [[nodiscard]] UncertainIteration iteration_of(const Prediction& row) const {
-    UncertainIteration iteration = uncertain_iteration(*network_, *machine_, row.run);
-    iteration.add(row.time.total - iteration.value());
-    return iteration;
-  }
-
   const Network* network_;
   const Machine* machine_;
   Run run_;
@@ -87,25 +80,30 @@ StrongScaling predict_strong(const Network& network, const Machine& machine, con
   EXPECT(global_batch >= 1);
   const Scaling scaling(network, machine, run, global_batch, spread);
   StrongScaling result;
+  std::vector<PredictedIteration> rows;
   for (const int count : ranks) {
     try {
-      result.rows.push_back(scaling.on(count));
+      rows.push_back(scaling.on(count));
     } catch (const ConfigError& error) {
       result.left_out.push_back(fmt::format("ranks {}: {}", count, wording(error)));
     }
   }
-  if (result.rows.empty()) return result;
+  if (rows.empty()) return result;
   std::string why;
-  std::optional<Prediction> base = scaling.alone(why);
+  std::optional<PredictedIteration> base = scaling.alone(why);
   result.speedup_over = fmt::format("1 rank with all {} images", global_batch);
   if (!base) {
-    base = *std::ranges::min_element(result.rows, {},
-                                     [](const Prediction& row) { return row.run.ranks; });
+    base = *std::ranges::min_element(
+        rows, {}, [](const PredictedIteration& row) { return row.prediction.run.ranks; });
+    const int fewest = base->prediction.run.ranks;
     result.speedup_over =
         fmt::format("{} ranks, counted as {}, for one rank cannot train with all {} images ({})",
-                    base->run.ranks, base->run.ranks, global_batch, why);
+                    fewest, fewest, global_batch, why);
   }
-  scaling.compare(*base, result.rows);
+  for (PredictedIteration& row : rows) {
+    Scaling::compare(*base, row);
+    result.rows.push_back(std::move(row.prediction));
+  }
   return result;
 }
 
