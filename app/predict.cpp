@@ -107,7 +107,6 @@ void PredictTimed::declare(CLI::App& verb) {
 report::Document PredictTimed::predict(const TrainingOptions& options, const SweptAxes& axes,
                                        const model::RankSpread& spread) const {
   refuse_sweeps(axes);
-  refuse_too_many(axes);
   const std::optional<Bytes> bucket = options.values.bucket;
   check_bucket(bucket, axes.schedules);
   const TimedLayers layers = read_timed_layers(layers_);
@@ -188,7 +187,9 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
                                                          *axes.global_batch, spread, sentence_of);
     rows = std::move(scaling.rows);
     left_out = std::move(scaling.left_out);
-    if (rows.empty()) throw ConfigError("nothing can be predicted. The first: " + left_out.front());
+    if (rows.empty()) {
+      throw ConfigError(fmt::format("nothing can be predicted. The first: {}.", left_out.front()));
+    }
   } else {
     PredictedRanks predicted = predict_each(network, machine, run, axes.ranks, spread);
     rows = std::move(predicted.rows);
@@ -245,6 +246,7 @@ SweptAxes find_axes(const PredictOptions& options) {
                  options.inter_node.each(),
                  options.global_batch.find()};
   if (!axes.global_batch) axes.batches = swept_counts("--batch", options.batches);
+  refuse_too_many(axes);
   return axes;
 }
 

@@ -131,7 +131,6 @@ PredictedRanks predict_each(const Network& network, const model::Machine& machin
 report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,
                             const model::RankSpread& spread, const Network& network,
                             const SweptAxes& axes) {
-  refuse_too_many(axes);
   report::Sweep sweep;
   for (const InterNodeOptions& link : axes.links) {
     model::Machine machine = options.find_machine(link);
@@ -151,8 +150,9 @@ report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions&
     }
   }
   if (sweep.rows.empty()) {
-    throw ConfigError(
-        fmt::format("no combination can be predicted. The first: {}", sweep.left_out.front()));
+    const std::string& first = sweep.left_out.front();
+    throw ConfigError(fmt::format("no combination can be predicted. The first: {}{}", first,
+                                  first.ends_with('.') ? "" : "."));
   }
   return sweep;
 }
