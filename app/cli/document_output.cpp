@@ -9,6 +9,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "app/cli/format_of_file.hpp"
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
@@ -95,8 +96,11 @@ std::vector<OutputPlace> DocumentOutput::places() const {
                     "it out, or add -o - to see the answer, too.",
                     escape_for_terminal(format_)));
   }
+  const bool is_chosen = format_option_ != nullptr && !format_option_->empty();
   for (OutputPlace& place : places) {
-    if (place.format.empty()) place.format = format_;
+    if (!place.format.empty()) continue;
+    place.format =
+        is_chosen || place.is_standard_output() ? format_ : format_of_file("-o", place.path);
   }
   return places;
 }

@@ -176,11 +176,18 @@ std::string answer_to_foreign(const CLI::App& command, std::string_view word,
   return {};
 }
 
-std::string our_values(std::string_view option, const std::string& value) {
+std::string advice_on_value(std::string_view option, const std::string& value) {
   for (const ForeignValue& known : foreign_values) {
     if (known.option != option || !is_among(known.others, plain_option(value))) continue;
     if (option == "--network" && std::ranges::count(config_names("networks"), value) > 0) continue;
-    throw ConfigError(fmt::format("{} {}: {}", option, escape_for_terminal(value), known.advice));
+    return std::string(known.advice);
+  }
+  return {};
+}
+
+std::string our_values(std::string_view option, const std::string& value) {
+  if (const std::string advice = advice_on_value(option, value); !advice.empty()) {
+    throw ConfigError(fmt::format("{} {}: {}", option, escape_for_terminal(value), advice));
   }
   if (option != "--dtype") return value;
   std::vector<std::string> names;

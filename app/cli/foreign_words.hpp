@@ -15,6 +15,9 @@ namespace dlscale::app {
 std::string answer_to_foreign(const CLI::App& command, std::string_view word,
                               std::string_view value);
 
+/// A sentence on a value of other tools that has no word here, "fp8"; empty for any other.
+std::string advice_on_value(std::string_view option, const std::string& value);
+
 /// The value of an option, maybe a list with commas, with our names of data types: "fp16" and
 /// "half" are f16. Throws ConfigError with advice for values that have no word here: "fp8".
 std::string our_values(std::string_view option, const std::string& value);

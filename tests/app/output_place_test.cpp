@@ -3,9 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/cli/document_output.hpp"
+#include "app/cli/format_of_file.hpp"
 #include "app/cli/number_sweep.hpp"
 #include "app/gate/gate_session.hpp"
 #include "app/options/hardware_options.hpp"
@@ -57,6 +59,28 @@ TEST(OutputPlace, IsNamedOnce) {
   EXPECT_THAT(refused({"csv=" + file, "json=" + file}), HasSubstr("a.txt twice"));
   EXPECT_THAT(refused({"csv=new/a", "json=new/../new/a"}), HasSubstr("twice"));
   refuse_shared_places("-o", std::vector<OutputPlace>{{"", "-"}, {"json", "a"}, {"csv", "b"}});
+}
+
+TEST(FormatOfAFile, IsThatOfItsExtension) {
+  for (const auto& [path, format] :
+       {std::pair("a.json", "json"), std::pair("out/B.CSV", "csv"), std::pair("a.md", "markdown"),
+        std::pair("a.xml", "junit"), std::pair("a.prom", "openmetrics"),
+        std::pair("a.txt", "table"), std::pair("gate.log", "table"), std::pair("answer", "table"),
+        std::pair("lr=0.1", "table"), std::pair("of.2026-01-31", "table"),
+        std::pair("/dev/null", "table"), std::pair("a.b/c", "table"),
+        std::pair(".hidden", "table")}) {
+    EXPECT_EQ(format_of_file("-o", path), format) << path;
+  }
+}
+
+TEST(FormatOfAFile, IsRefusedWhereNoFormatHasItsExtension) {
+  for (const char* path : {"a.pdf", "a.html", "a.PNG", "a.xlsx", "a.svg", "a.json.gz", "a.yaml",
+                           "a.docx", "a.parquet", "a.jsonl"}) {
+    const std::string error = test::config_error([&] { (void)format_of_file("-o", path); });
+    EXPECT_THAT(error, HasSubstr(".txt, .csv, .json, .md, .xml or .prom")) << path;
+  }
+  EXPECT_THAT(test::config_error([] { (void)format_of_file("-o", "a.pdf"); }),
+              HasSubstr("dlscale report"));
 }
 
 using Words = std::vector<std::string>;
