@@ -23,13 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view pipe_objection = "it is a pipe or a device, where a file is wanted";
+
 /// Why the file must not be opened; empty if it may be.
 std::string objection(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status) && path == "-") return std::string(pipe_objection);
   if (error) return error.message();
   if (fs::is_directory(status)) return "it is a folder";
-  if (!fs::is_regular_file(status)) return "it is a pipe or a device, where a file is wanted";
+  if (!fs::is_regular_file(status)) return std::string(pipe_objection);
   return "";
 }
 
@@ -41,6 +44,7 @@ std::ifstream open_input(const fs::path& path, std::string_view advice) {
     stream.open(path, std::ios::binary);
     if (!stream) reason = std::generic_category().message(errno);
   }
+  if (reason == pipe_objection) advice = "Write what it gives to a file, and name that.";
   if (!reason.empty()) {
     throw ConfigError(fmt::format("{} cannot be read ({}). {}", path.string(), reason, advice));
   }
@@ -93,13 +97,15 @@ std::string all_bytes(std::istream& stream, const fs::path& path) {
       std::clamp<std::uintmax_t>(unknown ? most : size, least_piece, most_piece);
   std::string bytes;
   // Growing would take up to three times the memory of a large file.
-  if (!unknown) bytes.reserve(std::min<std::uintmax_t>(size, most));
-  while (stream.good() && bytes.size() <= most) {
+  const bool is_larger = !unknown && size > most;
+  if (!unknown && !is_larger) bytes.reserve(size);
+  const std::size_t enough = is_larger ? 0 : most;  // of a file that is refused anyway, one piece
+  while (stream.good() && bytes.size() <= enough) {
     const std::string next = next_bytes(stream, piece);
     if (!begins_gzip(bytes.empty() ? next : bytes)) expect_text(next, bytes.size(), path);
     bytes += next;
   }
-  if (bytes.size() > most) {
+  if (bytes.size() > enough) {
     throw ConfigError(
         fmt::format("{} is larger than {} bytes, which is the most that is read. Check what it is.",
                     path.string(), most));

@@ -18,6 +18,8 @@ class InputFiles(ProgramTest):
             for path in [pipe, loop, self.folder / ("long" * 100)]:
                 self.assert_refused(run(*words, path, timeout=60), 2, f"{path} cannot be read (")
         self.assert_refused(run("compare", pipe, pipe, timeout=60), 2, f"{pipe} cannot be read (it is a pipe")
+        for words in [["compare", "-", "-"], ["history", "add", "-", "--commit", "a" * 40], ["roofline", "show", "-"]]:
+            self.assert_refused(run(*words), 2, "- cannot be read (it is a pipe", "Write what it gives to a file")
         for name in ["loop.yaml", "long" * 100 + ".yaml"]:
             path = self.folder / name
             if "long" not in name:

@@ -152,6 +152,9 @@ TEST(ReadInput, RefusesZerosInPlaceOfText) {
   const std::filesystem::path hole = folder.write("hole.json", "");
   std::filesystem::resize_file(hole, std::uintmax_t{1} << 40U);
   expect_contains(refusal_of(hole), "zero bytes");
+  const std::filesystem::path huge = folder.write("huge.log", std::string(1U << 21U, 'a'));
+  std::filesystem::resize_file(huge, std::uintmax_t{1} << 40U);
+  expect_contains(refusal_of(huge), "is larger than");
 }
 
 TEST(ReadInput, SaysWhatIsNoFile) {
@@ -161,6 +164,8 @@ TEST(ReadInput, SaysWhatIsNoFile) {
   const auto pipe = folder.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   expect_contains(refusal_of(pipe), "it is a pipe or a device");
+  expect_contains(refusal_of("-"), "it is a pipe or a device");
+  expect_contains(refusal_of("/dev/null"), "Write what it gives to a file, and name that.");
 }
 
 TEST(ReadBeginning, IsThatOfTheWhole) {
