@@ -112,6 +112,32 @@ std::string missing_arguments(const CLI::App& command, const std::string& error)
                      fmt::join(missing, ", "));
 }
 
+/// A sentence about an option that lacks its companion here, and by whose name other tools call
+/// another one of ours: "--model" without --cases; empty for any other.
+std::string foreign_companion(const CLI::App& command, const std::string& problem) {
+  const std::size_t requires_at = problem.find(" requires ");
+  const std::string name = problem.substr(0, requires_at);
+  if (requires_at == std::string::npos || command.get_option_no_throw(name) == nullptr) return {};
+  const std::string ours = answer_to_foreign(command, name, "");
+  if (ours.empty()) return {};
+  return fmt::format("{} needs {} beside it here. For what other tools call so: {}", name,
+                     problem.substr(requires_at + std::string_view(" requires ").size()), ours);
+}
+
+/// CLI11's "--color: no not in {auto,always,never}" as a sentence; empty for any other message.
+std::string not_among_words(const std::string& problem) {
+  constexpr std::string_view sign = " not in {";
+  const std::size_t colon = problem.find(": ");
+  const std::size_t at = problem.rfind(sign);
+  if (colon == std::string::npos || at == std::string::npos || at < colon + 2) return {};
+  std::string list = problem.substr(at + sign.size());
+  if (!list.ends_with('}')) return {};
+  list.pop_back();
+  const std::string value = problem.substr(colon + 2, at - colon - 2);
+  return fmt::format("{}: \"{}\" is not one of its words. {}", problem.substr(0, colon),
+                     escape_for_terminal(value), suggestion(value, CLI::detail::split(list, ',')));
+}
+
 /// CLI11's message, except for a missing value and for values of the wrong kind of number.
 /// Validators have already refused words and numbers that are not positive.
 std::string in_our_words(std::string problem) {
@@ -120,6 +146,7 @@ std::string in_our_words(std::string problem) {
     return fmt::format("{}: the value is missing. Write one behind it, or leave the option out.",
                        problem.substr(0, lack));
   }
+  if (std::string ours = not_among_words(problem); !ours.empty()) return ours;
   for (const auto& [theirs, ours] :
        {std::pair(" excludes ", "{} and {} exclude each other. Leave one out."),
         std::pair(" requires ", "{} needs {} beside it. Add that, or leave the first out.")}) {
@@ -159,6 +186,7 @@ std::string problem_of(const CLI::App& program, const CLI::ParseError& error) {
     if (std::string twice = given_twice(*it); !twice.empty()) return twice;
   }
   if (std::string unknown = not_an_option(command); !unknown.empty()) return unknown;
+  if (std::string other = foreign_companion(command, error.what()); !other.empty()) return other;
   if (error.get_name() == "RequiredError") {
     if (std::string missing = missing_arguments(command, error.what()); !missing.empty())
       return missing;

@@ -13,6 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/text/quantity_text.hpp"
+#include "core/text/size_text.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -216,28 +217,12 @@ void add_quantities(std::string_view option, std::string_view item,
   }
 }
 
-/// Refuses "12,5GB/s", of which the comma would make two values, the first without a unit.
-void refuse_comma_in_number(std::string_view option, std::span<const std::string> items) {
-  for (std::size_t i = 0; i + 1 < items.size(); ++i) {
-    const std::string first = trimmed(items[i]);
-    const std::string next = trimmed(items[i + 1]);
-    const std::size_t end = next.find_first_not_of("0123456789.");
-    const bool is_number =
-        !first.empty() && first.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_number || end == 0 || end == std::string::npos) continue;
-    throw of_option(option,
-                    {fmt::format("{0} has no unit, since a comma stands between two values. "
-                                 "Write {0}.{1} for one value, or {0}{2},{1} for two",
-                                 first, next, next.substr(end))});
-  }
-}
-
 }  // namespace
 
 template <class Q>
 std::vector<std::string> swept_quantities(std::string_view option,
                                           std::span<const std::string> items) {
-  refuse_comma_in_number(option, items);
+  refuse_commas_in_numbers(option, items);
   std::vector<std::string> texts;
   for (const std::string& item : items) {
     try {

@@ -140,9 +140,9 @@ std::string advice_on_one(const Writing& writing) {
     return fmt::format("may count thousands by 1000 or by 1024. Write {:.0f} or {:.0f}", by_1000,
                        by_1024);
   }
-  constexpr std::array<std::string_view, 14> of_counts{
-      "x",     "X",    "gpu",   "gpus",   "GPU",     "GPUs",  "rank",
-      "ranks", "node", "nodes", "images", "workers", "procs", "iters"};
+  constexpr std::array<std::string_view, 19> of_counts{
+      "x",      "X",       "gpu",   "gpus",  "GPU", "GPUs", "rank", "ranks", "node", "nodes",
+      "images", "workers", "procs", "iters", "$",   "€",    "£",    "USD",   "EUR"};
   if (is_one_of(behind, of_counts)) {
     return fmt::format("has {} behind its number. Write {}",
                        behind.size() == 1 ? "a sign" : "a word", number);
@@ -168,6 +168,13 @@ bool is_plain(std::string_view text) {
   return text.find_first_not_of(all_digits) == std::string_view::npos;
 }
 
+constexpr std::array<std::string_view, 6> signs_before{"x", "$", "€", "£", "¥", "US$"};
+
+/// One number, which may have a point or marks between thousands.
+std::string joined_number(const Writing& writing) {
+  return fmt::format("{}", fmt::join(writing.numbers, writing.mark == "." ? "." : ""));
+}
+
 std::string advice_without_text(std::string_view text, Numbers numbers) {
   if (const std::int32_t whole = whole_value(text); whole > 0 && !is_plain(text)) {
     return fmt::format("is not written in digits. Write {}", whole);
@@ -178,8 +185,8 @@ std::string advice_without_text(std::string_view text, Numbers numbers) {
       writing.behind == "]" || writing.behind == ")" || writing.behind == "}") {
     return fmt::format("has a bracket. Write {}", fmt::join(writing.numbers, ","));
   }
-  if (writing.before == "x" && writing.numbers.size() == 1 && writing.behind.empty()) {
-    return fmt::format("has a sign before its number. Write {}", writing.numbers.front());
+  if (is_one_of(writing.before, signs_before) && writing.behind.empty()) {
+    return fmt::format("has a sign before its number. Write {}", joined_number(writing));
   }
   if (!writing.before.empty()) return {};
   if (writing.numbers.size() == 1) return advice_on_one(writing);

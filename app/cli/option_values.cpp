@@ -43,10 +43,16 @@ void refuse_empty_values(CLI::App& command) {
     const bool empty = text.find_first_not_of(" \t") == std::string::npos;
     return empty ? "the value is empty. Write one, or leave the option out" : "";
   };
+  const auto without_blanks = [](std::string& item) -> std::string {
+    item.erase(0, std::min(item.find_first_not_of(" \t"), item.size()));
+    item.erase(item.find_last_not_of(" \t") + 1);
+    return {};
+  };
   for (CLI::Option* option : command.get_options({})) {
     const bool is_flag = option->get_items_expected_max() == 0;
     // The check has an empty name, since help would show one as the kind of value.
     if (!is_flag) option->check(CLI::Validator(check, ""));
+    if (option->get_delimiter() != '\0') option->transform(CLI::Validator(without_blanks, ""));
   }
   for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) {
     refuse_empty_values(*below);

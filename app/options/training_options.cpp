@@ -279,7 +279,10 @@ void declare_settings(CLI::App& verb, TrainingValues& values) {
   add_value(verb, values, value_options::cycle, quantity<Seconds>("--cycle"),
             "horovod: time between the wake-ups of its thread (default: \"1 ms\")")
       ->type_name("TIME");
-  add_value(verb, values, value_options::fusion_threshold, quantity<Bytes>("--fusion-threshold"),
+  const auto none_or_size = [](const std::string& text) {  // Horovod's 0 packs nothing
+    return text == "0" ? Bytes() : parse_quantity<Bytes>(text, "--fusion-threshold");
+  };
+  add_value(verb, values, value_options::fusion_threshold, none_or_size,
             "horovod: most bytes packed into one message (default: \"128 MiB\")")
       ->type_name("SIZE");
   add_value(verb, values, value_options::partition, quantity<Bytes>("--partition"),

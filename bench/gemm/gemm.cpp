@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -110,6 +111,12 @@ Shapes of_networks(const Context& context) {
                   option_name("batch"), option_name("network")));
 }
 
+/// Refuses "256,256,256", in which commas stand between the sizes of one product.
+void refuse_commas_between_sizes(std::string_view list) {
+  const bool is_of_numbers = list.find_first_not_of("0123456789, ") == std::string_view::npos;
+  if (is_of_numbers) (void)parse_gemm_shape(list, option_name("sizes"));
+}
+
 Shapes parse_shapes(const Context& context) {
   Shapes shapes;
   const bool lists = !context.value("list").empty();
@@ -119,6 +126,7 @@ Shapes parse_shapes(const Context& context) {
   add_shapes(of_networks(context), shapes);
   const bool named = lists || !context.value("network").empty();
   if (named && !context.given.contains("sizes")) return shapes;
+  refuse_commas_between_sizes(context.value("sizes"));
   for (const std::string& text : context.list("sizes")) {
     add_shapes(text == "squares" ? Shapes(squares.begin(), squares.end())
                                  : Shapes{parse_gemm_shape(text, option_name("sizes"))},

@@ -37,7 +37,9 @@ std::vector<std::size_t> sizes_of(const Context& context, std::string_view axis,
   std::string option = fmt::format("--{}", axis);
   std::replace(option.begin(), option.end(), '_', '-');
   std::vector<std::size_t> all;
-  for (const std::string& text : context.list(axis)) {
+  const std::vector<std::string> items = context.list(axis);
+  refuse_commas_in_numbers(option, items);
+  for (const std::string& text : items) {
     if (text == "beyond_caches" || text == "sweep") all.push_back(known_beyond(rule, option, text));
     if (text == "beyond_caches") continue;
     if (text != "sweep") {

@@ -39,7 +39,9 @@ std::vector<Cell> make_cells(Context& context) {
     caches.push_back(parse_cache_state(name, kernel_cache_states));
   }
   std::vector<Cell> cells;
-  for (const auto& [size, cache] : combinations(context.list("sizes"), caches)) {
+  const std::vector<std::string> sizes = context.list("sizes");
+  refuse_commas_in_numbers(option_name("sizes"), sizes);
+  for (const auto& [size, cache] : combinations(sizes, caches)) {
     const std::size_t n = parse_size(size);
     auto axes = workbench->axes(*context.communicator);
     axes["bytes"] = std::to_string(n * sizeof(float));

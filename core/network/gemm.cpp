@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/config/config_file.hpp"
 #include "core/config/config_path.hpp"
+#include "core/text/escape_for_terminal.hpp"
 
 namespace dlscale {
 namespace {
@@ -66,6 +67,24 @@ bool parse(std::string_view text, GemmShape& shape) {
   return text.empty() || parse_batch(text, shape);
 }
 
+/// Other signs between the sizes, "256X256×256", "256*256*256" and "256,256,256", as ours; one
+/// number alone as a cube.
+std::string in_our_signs(std::string_view text) {
+  constexpr std::string_view times = "×";
+  std::string ours;
+  while (!text.empty()) {
+    const bool is_times = text.starts_with(times);
+    const bool is_sign =
+        is_times || std::string_view("xX*,; ").find(text.front()) != std::string_view::npos;
+    if (!is_sign) ours += text.front();
+    if (is_sign && !ours.empty() && !ours.ends_with('x')) ours += 'x';
+    text.remove_prefix(is_times ? times.size() : 1);
+    while (ours.ends_with('x') && text.starts_with(' ')) text.remove_prefix(1);
+  }
+  const bool is_number = ours.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? fmt::format("{0}x{0}x{0}", ours) : ours;
+}
+
 using Shapes = std::vector<GemmShape>;
 
 ConfigMap load_list(std::string_view name) {
@@ -111,6 +130,10 @@ Work work(const GemmShape& shape, DType dtype) {
 GemmShape parse_gemm_shape(std::string_view text, std::string_view where) {
   GemmShape shape;
   if (parse(text, shape)) return shape;
+  if (const std::string ours = in_our_signs(text); parse(ours, shape)) {
+    throw ConfigError(fmt::format("{} names \"{}\" (no matrix product). Write {}.", where,
+                                  escape_for_terminal(text), ours));
+  }
   throw ConfigError(fmt::format(
       "{} names \"{}\" (no matrix product). Write m x n x k as 64x128x256, numbers from 1 to {}; "
       "then :nn, :nt, :tn or :tt if an operand lies transposed; then :b8 for 8 products at once.",

@@ -47,7 +47,11 @@ ExchangeValues read_exchange(const std::map<std::string, std::string>& texts) {
   };
   read("synchronisation", values.synchronisation, word(parse_synchronisation));
   read("cycle", values.cycle, parse_quantity<Seconds>);
-  read("fusion_threshold", values.fusion_threshold, parse_quantity<Bytes>);
+  read("fusion_threshold", values.fusion_threshold,
+       [](std::string_view text, std::string_view name) {
+         return text == "0" ? Bytes()
+                            : parse_quantity<Bytes>(text, name);  // Horovod's word for none
+       });
   read("bucket", values.bucket, parse_quantity<Bytes>);
   read("first_bucket", values.first_bucket, parse_quantity<Bytes>);
   read("partition", values.partition, parse_quantity<Bytes>);

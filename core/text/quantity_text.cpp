@@ -102,6 +102,10 @@ std::string_view trimmed_quantity(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+bool is_of_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// A unit as other tools write it, and ours.
 struct OtherName {
   std::string_view other;
@@ -144,9 +148,10 @@ std::string our_name(std::string_view unit) {
     if (name.size() <= operations.size() + 1 && replace_ending(name, operations, "FLOP/s"))
       return name;
   }
-  const bool is_of_bits = replace_ending(name, "bps", "b/s") ||
-                          replace_ending(name, "bits/s", "b/s") ||
-                          replace_ending(name, "bit/s", "b/s");
+  const bool is_of_bits =
+      replace_ending(name, "bps", "b/s") || replace_ending(name, "bits/s", "b/s") ||
+      replace_ending(name, "bit/s", "b/s") || replace_ending(name, "Bits/s", "b/s") ||
+      replace_ending(name, "Bit/s", "b/s");
   if (is_of_bits && name.starts_with('K')) name.front() = 'k';  // bits have decimal prefixes alone
   if (is_of_bits) return name;
   for (const std::string_view bytes : {"Bps", "bytes/s", "byte/s", "Bytes/s", "Byte/s"}) {
@@ -237,6 +242,8 @@ std::string why_not(std::string_view unit, const Dimension& wanted) {
                      ambiguous);
 }
 
+constexpr std::string_view above_zero = "it must be above 0";
+
 [[noreturn]] void refuse(std::string_view text, std::string_view where, std::string_view why,
                          std::string_view number, const Dimension& wanted,
                          std::string_view unit = {}) {
@@ -279,6 +286,33 @@ std::string_view advised(std::string_view number, double value, const Dimension&
                   one_comma ? fmt::format(" or \"{}\"", escape_for_terminal(point)) : ""));
 }
 
+/// Refuses numbers without units before the last: "12,5GB/s", "4,096KiB" and "8,16,32KiB".
+[[noreturn]] void refuse_commas(std::string_view option, std::span<const std::string> before,
+                                std::string_view last, std::string_view unit) {
+  std::string joined;
+  std::string several;
+  bool in_thousands = last.substr(0, last.find('.')).size() == 3 && before.front().size() <= 3;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const std::string_view number = trimmed_quantity(before[i]);
+    in_thousands = in_thousands && (i == 0 ? number.front() != '0' : number.size() == 3);
+    joined += number;
+    several += fmt::format("{}{},", number, unit);
+  }
+  const bool has_point = last.find('.') != std::string_view::npos;
+  std::string one;
+  if (in_thousands) one = fmt::format("{}{}{}", joined, last, unit);
+  if (before.size() == 1 && !has_point) {
+    one += fmt::format("{}{}.{}{}", one.empty() ? "" : " or ", joined, last, unit);
+  }
+  const std::string for_one = one.empty() ? "" : fmt::format("{} for one value, or ", one);
+  const std::string_view for_all = one.empty()          ? ""
+                                   : before.size() == 1 ? " for two"
+                                                        : " for several";
+  throw ConfigError(
+      fmt::format("{}: {} has no unit, since a comma stands between two values. Write {}{}{}{}{}.",
+                  option, trimmed_quantity(before.front()), for_one, several, last, unit, for_all));
+}
+
 /// Refuses "64KiB:1MiB" and "8-1024", where `behind` follows the first number, and names doubles.
 void refuse_range(std::string_view text, std::string_view where, std::string_view number,
                   std::string_view behind, const Dimension& wanted) {
@@ -301,6 +335,40 @@ void refuse_range(std::string_view text, std::string_view where, std::string_vie
   }
 }
 
+/// Refuses "10Gb/s;25Gb/s", whose separator is not a comma.
+void refuse_separators(std::string_view text, std::string_view where, std::string_view number,
+                       std::string_view behind) {
+  for (std::size_t at = 1; at + 1 < behind.size(); ++at) {
+    const std::string_view next = trimmed_quantity(behind.substr(at + 1));
+    const bool is_mark = std::string_view(";|+/ ").find(behind[at]) != std::string_view::npos;
+    if (!is_mark || next.empty() || !is_of_digits(next.substr(0, 1))) continue;
+    const std::string_view unit = trimmed_quantity(behind.substr(0, at));
+    throw ConfigError(fmt::format(
+        "{} is {} (several values). Write a comma between two: \"{}{},{}\".", where,
+        escape_for_terminal(text), number, escape_for_terminal(unit), escape_for_terminal(next)));
+  }
+}
+
+/// Refuses "1:30:00" and "0:45", hours, minutes and seconds on a clock, with the seconds.
+void refuse_clock(std::string_view text, std::string_view where, const Dimension& wanted) {
+  if (wanted.what != time_dimension.what || text.find(':') == std::string_view::npos) return;
+  double seconds = 0;
+  int parts = 0;
+  for (std::size_t from = 0; from <= text.size(); ++parts) {
+    const std::size_t end = std::min(text.find(':', from), text.size());
+    const std::string_view part = text.substr(from, end - from);
+    if (!is_of_digits(part) || (parts > 0 && part.size() != 2)) return;
+    double value = 0;
+    std::from_chars(part.data(), part.data() + part.size(), value);
+    seconds = seconds * 60 + value;
+    from = end + 1;
+  }
+  if (parts == 2) seconds *= 60;
+  if (parts > 3 || seconds >= wanted.below) return;
+  throw ConfigError(
+      fmt::format("{} is {} (a time on a clock). Write \"{} s\".", where, text, seconds));
+}
+
 /// Refuses a generation of InfiniBand, with the rate of a link of four lanes.
 void refuse_generation(std::string_view text, std::string_view where, const Dimension& wanted) {
   struct Generation {
@@ -314,10 +382,13 @@ void refuse_generation(std::string_view text, std::string_view where, const Dime
   std::string name(text);
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
   for (const Generation& known : generations) {
-    if (wanted.what != bandwidth_dimension.what || known.name != name) continue;
-    throw ConfigError(fmt::format(
-        "{} is {} (a generation of InfiniBand, no rate). Write \"{} Gb/s\", for four lanes.", where,
-        text, known.gigabits));
+    if (wanted.what != bandwidth_dimension.what || !name.starts_with(known.name)) continue;
+    const std::string_view rate = std::string_view(name).substr(known.name.size());
+    if (!rate.empty() && !is_of_digits(rate)) continue;
+    throw ConfigError(
+        fmt::format("{} is {} (a generation of InfiniBand, no rate). Write \"{} Gb/s\"{}.", where,
+                    text, rate.empty() ? std::to_string(known.gigabits) : std::string(rate),
+                    rate.empty() ? ", for four lanes" : ""));
   }
 }
 
@@ -341,42 +412,25 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
     refuse_comma(text, where, wanted);
   }
   const Unit* unit = find_unit(wanted, our_name(name));
+  const bool has_zero = wanted.zero == Dimension::Zero::is_sensible;
+  if (value < 0) refuse(text, where, has_zero ? "negative" : above_zero, "25", wanted);
+  if (value == 0 && name.empty() && !has_zero) refuse(text, where, above_zero, "25", wanted);
   if (unit == nullptr) {
+    refuse_clock(text, where, wanted);
     refuse_range(text, where, number, name, wanted);
+    refuse_separators(text, where, number, name);
     const Unit* const meant = find_unit(wanted, meant_unit(name, wanted));
     const bool countable = meant != nullptr && value * meant->si < wanted.below;
     refuse(text, where, why_not(name, wanted), advised(number, value, wanted), wanted,
            countable ? name : "");
   }
   const double si = value * unit->si;
-  if (si < 0) refuse(text, where, "negative", "25", wanted);
   if (!std::isfinite(si) || si >= wanted.below) refuse(text, where, "too large", "25", wanted);
   if (wanted.what == size_dimension.what && si >= most_bytes) {
     refuse(text, where, "more than any memory holds", "25", wanted);
   }
   if (si != 0 && si < wanted.least) refuse(text, where, "too small", "25", wanted);
   return si;
-}
-
-/// `digits` significant digits. Numbers with more digits before the point are rounded to integers;
-/// those beyond 15 digits get a power of ten.
-std::string with_digits(double value, int digits) {
-  const double rounded_up = std::abs(value) * (1 + 0.5 * std::pow(10.0, -digits));  // 9.9999 → 10
-  const int before_point = static_cast<int>(std::floor(std::log10(rounded_up))) + 1;
-  constexpr int most_before_point = 15;  // the precision of a double
-  if (before_point > most_before_point) return fmt::format("{:.{}e}", value, digits - 1);
-  return fmt::format("{:.{}f}", value, std::max(0, digits - std::max(1, before_point)));
-}
-
-/// `ascending` holds the candidate units, smallest first.
-std::string scaled(double si, std::span<const Unit> ascending, int digits) {
-  if (si == 0 || !std::isfinite(si)) return fmt::format("{} {}", si, ascending.front().name);
-  const Unit* chosen = &ascending.front();
-  for (const Unit& unit : ascending) {
-    // Otherwise 0.9999 of a unit would appear as a four-digit number of the smaller unit.
-    if (std::abs(si) >= unit.si * 0.9995) chosen = &unit;
-  }
-  return fmt::format("{} {}", with_digits(si / chosen->si, digits), chosen->name);
 }
 
 }  // namespace
@@ -398,42 +452,32 @@ FlopsPerSecond parse_quantity<FlopsPerSecond>(std::string_view text, std::string
   return FlopsPerSecond(parse(text, where, speed_dimension));
 }
 
+void refuse_commas_in_numbers(std::string_view option, std::span<const std::string> items) {
+  for (std::size_t first = 0; first + 1 < items.size(); ++first) {
+    std::size_t last = first;
+    while (last + 1 < items.size() && is_of_digits(trimmed_quantity(items[last]))) ++last;
+    if (last == first) continue;
+    const std::string_view text = trimmed_quantity(items[last]);
+    const std::size_t unit = std::min(text.find_first_not_of("0123456789."), text.size());
+    if (unit > 0 && unit < text.size()) {
+      refuse_commas(option, items.subspan(first, last - first), text.substr(0, unit),
+                    text.substr(unit));
+    }
+    first = last;
+  }
+}
+
 std::int64_t parse_whole_elements(std::string_view text, std::string_view where,
                                   std::int64_t element, std::string_view what) {
   const double bytes = parse_quantity<Bytes>(text, where).si();
   const auto unit = static_cast<double>(element);
   if (bytes >= unit && std::fmod(bytes, unit) == 0) return static_cast<std::int64_t>(bytes);
-  const std::string why =
-      bytes < unit ? fmt::format("less than {} B", element)
-                   : fmt::format("not a whole number of {} of {} B each", what, element);
+  const std::string why = bytes == 0 ? std::string(above_zero)
+                          : bytes < unit
+                              ? fmt::format("less than {} B", element)
+                              : fmt::format("not a whole number of {} of {} B each", what, element);
   throw ConfigError(fmt::format("{} is {} ({}). Write \"{} B\" or \"1 MiB\".", where,
                                 escape_for_terminal(text), why, element));
-}
-
-std::string to_text(Seconds value) {
-  static constexpr std::array units{Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"ms", 1e-3},
-                                    Unit{"s", 1}};
-  return scaled(value.si(), units, 4);
-}
-
-std::string to_text(Bytes value) {
-  static constexpr std::array units{Unit{"B", 1}, Unit{"KiB", kibi}, Unit{"MiB", kibi * kibi},
-                                    Unit{"GiB", kibi * kibi * kibi},
-                                    Unit{"TiB", kibi * kibi * kibi * kibi}};
-  return scaled(value.si(), units, std::abs(value.si()) < kibi ? 0 : 3);
-}
-
-std::string to_text(BytesPerSecond value) {
-  static constexpr std::array units{Unit{"B/s", 1}, Unit{"kB/s", 1e3}, Unit{"MB/s", 1e6},
-                                    Unit{"GB/s", 1e9}, Unit{"TB/s", 1e12}};
-  return scaled(value.si(), units, 3);
-}
-
-std::string to_text(FlopsPerSecond value) {
-  static constexpr std::array units{Unit{"FLOP/s", 1},     Unit{"kFLOP/s", 1e3},
-                                    Unit{"MFLOP/s", 1e6},  Unit{"GFLOP/s", 1e9},
-                                    Unit{"TFLOP/s", 1e12}, Unit{"PFLOP/s", 1e15}};
-  return scaled(value.si(), units, 3);
 }
 
 }  // namespace dlscale

@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "core/text/size_text.hpp"
+#include "tests/core/support.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -41,6 +45,11 @@ TEST(NumbersAsOtherToolsWriteThem, GetAdviceWithTheRightNumber) {
                              Advice{"1e3", "Write 1000"},
                              Advice{"8.0", "Write 8"},
                              Advice{"+8", "Write 8"},
+                             Advice{"$500", "Write 500"},
+                             Advice{"$1,500", "Write 1500"},
+                             Advice{"€2.50", "Write 2.50"},
+                             Advice{"2€", "Write 2"},
+                             Advice{"500 USD", "Write 500"},
                              Advice{"024", "write 1,024 as 1024"}};
   for (const auto& [text, advice] : cases) {
     const std::string got = advice_on_number(text, Numbers::several);
@@ -63,6 +72,25 @@ TEST(NumbersAsOtherToolsWriteThem, GetNoAdviceThatMisleads) {
         std::string("0x10"), std::string("nan"), std::string("1-2:3"), "2^" + long_number,
         long_number, std::string("v1.5"), std::string("8e"), std::string("3-")}) {
     EXPECT_EQ(advice_on_number(text, Numbers::several), "") << text;
+  }
+}
+
+TEST(CommasInNumbers, AreTakenForNoSeparators) {
+  using Items = std::vector<std::string>;
+  const auto said = [](const Items& items) {
+    return test::config_error([&] { refuse_commas_in_numbers("--sizes", items); });
+  };
+  test::expect_contains(said({"4", "096KiB"}), "Write 4096KiB or 4.096KiB for one value, or 4KiB,");
+  test::expect_contains(said({"1", "048", "576 B"}),
+                        "Write 1048576 B for one value, or 1 B,048 B,");
+  test::expect_contains(said({"1", "024.5MB"}), "Write 1024.5MB for one value");
+  test::expect_contains(said({"12", "5GB/s"}),
+                        "Write 12.5GB/s for one value, or 12GB/s,5GB/s for two");
+  test::expect_contains(said({"8", "16", "32KiB"}), "Write 8KiB,16KiB,32KiB.");
+  test::expect_contains(said({"1MiB", "2", "048KiB"}), "Write 2048KiB or 2.048KiB for one value");
+  for (const Items& fine : {Items{"4KiB", "8KiB"}, Items{"1Gb/s..8Gb/s:x2", "3Gb/s"}, Items{"64"},
+                            Items{"64", "128"}, Items{"large", "powers"}, Items{}}) {
+    EXPECT_NO_THROW(refuse_commas_in_numbers("--sizes", fine));
   }
 }
 

@@ -1,6 +1,8 @@
 """predict's sweeps: what they answer, and what they refuse."""
 
 import json
+import os
+import tempfile
 
 from program import ProgramTest, main, run
 
@@ -135,6 +137,26 @@ class Sweeps(ProgramTest):
     def test_more_rows_than_are_worth_a_full_prediction(self):
         result = run(*self.words, "--ranks", "1..6000", "--batch", "16,32")
         self.assert_refused(result, 2, "12000 rows", "10000", "dlscale plan")
+        for more in [[], ["--layers"], ["--explain"], ["--global-batch", "1000000"]]:
+            result = run(*self.words, "--ranks", "1..1000000", *more)
+            self.assert_refused(result, 2, "1000000 rows", "10000", "dlscale plan")
+
+    def test_a_file_has_the_format_of_its_extension(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [*self.words, "--ranks", "1"]
+            self.assertEqual(run(*words, "-o", f"{folder}/a.json").returncode, 0)
+            with open(f"{folder}/a.json", encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["schema"].split("/")[0], "dlscale.prediction")
+            for name in ["a.pdf", "a.html", "a.xlsx", "a.png"]:
+                self.assert_refused(run(*words, "-o", f"{folder}/{name}"), 2, f"ends in .{name[2:]}", ".txt, .csv, .json")
+            self.assertEqual(os.listdir(folder), ["a.json"])
+
+    def test_words_of_other_tools_have_an_answer(self):
+        self.assert_refused(run("predict", "--model", "resnet50", "--cluster", "p40x16", "--ranks", "2"), 2, "Write --network NAME")
+        self.assert_refused(run(*self.words, "--ranks", "2", "--color", "no"), 2, '"no" is not one of its words', "Allowed: auto, always, never.")
+        for text, said in [("0", "must be above 0"), ("-1", "must be above 0"), ("1,024Gb/s", "Write 1024Gb/s"),
+                           ("10Gb/s;25Gb/s", "10Gb/s,25Gb/s")]:
+            self.assert_refused(run(*self.words, "--ranks", "2", f"--bandwidth={text}"), 2, said)
 
     def test_layers_are_of_one_combination(self):
         result = run(*self.words, "--ranks", "1", "--batch", "16,32", "--layers")

@@ -37,40 +37,26 @@ TEST(GemmShape, IsReadWithItsTransposesAndItsBatch) {
 }
 
 TEST(GemmShape, IsRefusedInOneSentence) {
-  for (const char* wrong : {"",
-                            "x",
-                            "64",
-                            "64x64",
-                            "64x64x",
-                            "x64x64",
-                            "64xx64",
-                            "64x64x64x64",
-                            "0x1x1",
-                            "1x-1x1",
-                            "1x1x1048577",
-                            "1.5x1x1",
-                            "1x1x99999999999999999999",
-                            " 1x1x1",
-                            "1X1X1",
-                            "1x1x1:",
-                            "1x1x1:n",
-                            "1x1x1:nx",
-                            "1x1x1:NT",
-                            "1x1x1:ntn",
-                            "1x1x1:nt:",
-                            "1x1x1::b2",
-                            "1x1x1:b",
-                            "1x1x1:b0",
-                            "1x1x1:b2:nt",
-                            "1x1x1:nt:nt",
-                            "1x1x1:b2:b2",
-                            "1x1x1nt",
-                            "nan",
-                            "1x1xé"}) {
+  for (const char* wrong : {"",          "x",           "64x64",       "64x64x",
+                            "x64x64",    "64xx64",      "64x64x64x64", "0x1x1",
+                            "1x-1x1",    "1x1x1048577", "1.5x1x1",     "1x1x99999999999999999999",
+                            "1x1x1:",    "1x1x1:n",     "1x1x1:nx",    "1x1x1:NT",
+                            "1x1x1:ntn", "1x1x1:nt:",   "1x1x1::b2",   "1x1x1:b",
+                            "1x1x1:b0",  "1x1x1:b2:nt", "1x1x1:nt:nt", "1x1x1:b2:b2",
+                            "1x1x1nt",   "nan",         "1x1xé"}) {
     const std::string error = test::config_error([&] { (void)parsed(wrong); });
     expect_contains(error, "--sizes names \"" + std::string(wrong) + "\"");
     expect_contains(error, "Write m x n x k as 64x128x256");
   }
+}
+
+TEST(GemmShape, InOtherSignsIsShownInOurs) {
+  for (const char* text :
+       {"256X256X256", "256×256×256", "256*256*256", "256,256,256", "256 256 256",
+        "256 x 256 x 256", "256;256;256", " 256x256x256", "256"}) {
+    expect_contains(test::config_error([&] { (void)parsed(text); }), "Write 256x256x256.");
+  }
+  expect_contains(test::config_error([&] { (void)parsed("2X3X4:nt:b5"); }), "Write 2x3x4:nt:b5.");
 }
 
 TEST(GemmShape, HasAKeyOfItsOwn) {

@@ -104,11 +104,11 @@ TEST(ParseQuantity, NumberWithoutUnitIsRefusedWithAnExample) {
 
 TEST(ParseQuantity, TheExampleIsNoSizeOrTimeThatCannotBe) {
   EXPECT_EQ(quantity_text_refusal<Bytes>("0"),
-            "file: /key is 0 (no unit). Write \"25 MB\" or \"25 MiB\".");
+            "file: /key is 0 (it must be above 0). Write \"25 MB\" or \"25 MiB\".");
   EXPECT_EQ(quantity_text_refusal<Bytes>("1e30"),
             "file: /key is 1e30 (no unit). Write \"25 MB\" or \"25 MiB\".");
   EXPECT_EQ(quantity_text_refusal<Seconds>("-3"),
-            "file: /key is -3 (no unit). Write \"25 ms\" or \"25 us\".");
+            "file: /key is -3 (negative). Write \"25 ms\" or \"25 us\".");
   EXPECT_EQ(quantity_text_refusal<Seconds>("0"),
             "file: /key is 0 (no unit). Write \"0 ms\" or \"0 us\".");
   EXPECT_EQ(
@@ -194,7 +194,7 @@ TEST(ParseQuantity, NamesEveryUnitThatAWordMayMean) {
 }
 
 TEST(ParseQuantity, SaysWhyANumberIsNone) {
-  expect_contains(quantity_text_refusal<Bytes>("-1e20 B"), "(negative)");
+  expect_contains(quantity_text_refusal<Bytes>("-1e20 B"), "(it must be above 0)");
   expect_contains(quantity_text_refusal<Seconds>("-5 us"), "(negative)");
   expect_contains(quantity_text_refusal<Seconds>("1e-999 s"), "(too small)");
   const auto whole = [](std::string_view text) {
@@ -204,8 +204,25 @@ TEST(ParseQuantity, SaysWhyANumberIsNone) {
   expect_contains(whole("9999TiB"), "(more than any memory holds)");
   expect_contains(whole("6 B"), "(not a whole number of f32 of 4 B each)");
   expect_contains(whole("2 B"), "(less than 4 B)");
-  expect_contains(whole("0 B"), "(less than 4 B)");
-  expect_contains(whole("-4 B"), "(negative)");
+  for (const char* text : {"0", "0 B", "0KiB", "-1", "-4 B", "-1 MB"}) {
+    expect_contains(whole(text), "(it must be above 0)");
+  }
+  for (const char* text : {"0", "-1", "-10Gb/s", "-0.5 GB/s"}) {
+    expect_contains(quantity_text_refusal<BytesPerSecond>(text), "(it must be above 0)");
+  }
+}
+
+TEST(ParseQuantity, AnswersOtherWritingsWithTheRightOne) {
+  EXPECT_DOUBLE_EQ(quantity_text_parsed<BytesPerSecond>("10 GBit/s"), 1.25e9);
+  expect_contains(quantity_text_refusal<BytesPerSecond>("HDR100"), "Write \"100 Gb/s\".");
+  expect_contains(quantity_text_refusal<BytesPerSecond>("ndr200"), "Write \"200 Gb/s\".");
+  expect_contains(quantity_text_refusal<BytesPerSecond>("HDR"),
+                  "Write \"200 Gb/s\", for four lanes");
+  for (const char* text : {"10Gb/s;25Gb/s", "10Gb/s 25Gb/s", "10Gb/s|25Gb/s", "10Gb/s/25Gb/s"}) {
+    expect_contains(quantity_text_refusal<BytesPerSecond>(text), "\"10Gb/s,25Gb/s\"");
+  }
+  expect_contains(quantity_text_refusal<Seconds>("1:30:00"), "Write \"5400 s\".");
+  expect_contains(quantity_text_refusal<Seconds>("24:00"), "Write \"86400 s\".");
 }
 
 /// The work to compile a pattern grows faster than its size.
@@ -236,16 +253,29 @@ TEST(NearWords, NamesAllThatBeginSoAndNoneWithOtherNumbers) {
 
 TEST(ParseTime, TakesWhatGitAndDatePrint) {
   constexpr std::int64_t noon = 1'769'857'200;  // 2026-01-31T11:00:00Z
-  for (const std::string_view text :
-       {"2026-01-31T12:00:00+01:00", "2026-01-31T12:00:00+0100", "2026-01-31 12:00:00 +0100",
-        "2026-01-31 12:00:00+01:00", "Sat Jan 31 12:00:00 2026 +0100",
-        "Sat, 31 Jan 2026 12:00:00 +0100", "Date:   Sat Jan 31 12:00:00 2026 +0100",
-        "Sat Jan 31 11:00:00 UTC 2026", "Sat Jan 31 12:00:00 CET 2026",
-        "Sat Jan 31 11:00:00 AM UTC 2026", "Sat 31 Jan 2026 11:00:00 AM UTC",
-        "Sat, 31 Jan 2026 11:00:00 GMT", "@1769857200", "1769857200", "1769857200 +0100",
-        "2026-01-31T11:00:00.123456Z", "2026-01-31T12:00:00,123456789+01:00",
-        "2026-01-31 11:00:00 UTC", "2026-01-31t11:00:00z", "20260131T110000Z",
-        "20260131T120000+0100", "2026-01-31T11:00Z", "2026-01-31 12:00 +0100"}) {
+  for (const std::string_view text : {"2026-01-31T12:00:00+01:00",
+                                      "2026-01-31T12:00:00+0100",
+                                      "2026-01-31 12:00:00 +0100",
+                                      "2026-01-31 12:00:00+01:00",
+                                      "Sat Jan 31 12:00:00 2026 +0100",
+                                      "Sat, 31 Jan 2026 12:00:00 +0100",
+                                      "Date:   Sat Jan 31 12:00:00 2026 +0100",
+                                      "Sat Jan 31 11:00:00 UTC 2026",
+                                      "Sat Jan 31 12:00:00 CET 2026",
+                                      "Sat Jan 31 11:00:00 AM UTC 2026",
+                                      "Sat 31 Jan 2026 11:00:00 AM UTC",
+                                      "Sat, 31 Jan 2026 11:00:00 GMT",
+                                      "@1769857200",
+                                      "1769857200",
+                                      "1769857200 +0100",
+                                      "2026-01-31T11:00:00.123456Z",
+                                      "2026-01-31T12:00:00,123456789+01:00",
+                                      "2026-01-31 11:00:00 UTC",
+                                      "2026-01-31t11:00:00z",
+                                      "20260131T110000Z",
+                                      "20260131T120000+0100",
+                                      "2026-01-31T11:00Z",
+                                      "2026-01-31 12:00 +0100"}) {
     EXPECT_EQ(parse_time(text, "--time"), noon) << text;
   }
   EXPECT_EQ(parse_time("Thu Jan 1 12:30:00 PM UTC 2026", "--time"),
@@ -281,6 +311,8 @@ TEST(ParseTime, SaysWhatATimeLacks) {
 TEST(QuantityText, HasThreeOrFourDigitsAndTheFittingPrefix) {
   EXPECT_EQ(to_text(Seconds(1.2344e-3)), "1.234 ms");
   EXPECT_EQ(to_text(Seconds(0)), "0 ns");
+  EXPECT_EQ(to_text(BytesPerSecond(0.125)), "0.125 B/s");
+  EXPECT_EQ(to_text(BytesPerSecond(0.0625)), "0.0625 B/s");
   EXPECT_EQ(to_text(Seconds(61.5)), "61.50 s");
   EXPECT_EQ(to_text(Seconds(-2.5e-6)), "-2.500 us");
   EXPECT_EQ(to_text(Seconds(123456789012345.0)), "123456789012345 s");

@@ -63,6 +63,7 @@ std::vector<std::int64_t> message_sizes(const std::vector<std::string>& items,
                                         backend::ElementType type) {
   const auto element = static_cast<std::int64_t>(size_of(type));
   const bool has_large = std::ranges::find(items, "large") != items.end();
+  refuse_commas_in_numbers(option_name("sizes"), items);
   Sizes sizes;
   for (const std::string& item : items) {
     if (item == "powers") {
