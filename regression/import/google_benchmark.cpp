@@ -36,7 +36,8 @@ class Collector {
             fmt::format("left out: {} failed ({})", row.name, escape_for_terminal(row.message)));
         return;
       case GoogleRow::Outcome::skipped:
-        run_.notes.push_back(fmt::format("left out: {} was skipped", row.name));
+        run_.notes.push_back(
+            fmt::format("left out: {} was skipped{}", row.name, in_brackets(row.message)));
         return;
       case GoogleRow::Outcome::ambiguous:
         run_.notes.push_back(

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -21,13 +24,14 @@ namespace {
 
 using nlohmann::json;
 
-double seconds_of(const std::string& unit) {
+/// Seconds of a unit of time; nothing if the unit is not known.
+std::optional<double> seconds_of(const json& unit) {
   constexpr std::array units{std::pair{"ns", 1e-9}, std::pair{"us", 1e-6}, std::pair{"ms", 1e-3},
                              std::pair{"s", 1.0}};
   for (const auto& [name, seconds] : units) {
     if (unit == name) return seconds;
   }
-  throw ConfigError(fmt::format("the time unit \"{}\" is not known", escape_for_terminal(unit)));
+  return std::nullopt;
 }
 
 std::string sizes_of(const json& caches) {
@@ -56,19 +60,32 @@ std::map<std::string, PrintedDigits, std::less<>> digits_of(std::string_view tex
   return digits;
 }
 
+void leave_out(GoogleRow& read, std::string why) {
+  read.outcome = GoogleRow::Outcome::ambiguous;
+  read.message = std::move(why);
+  read.values.clear();
+}
+
 void read_values(const json& row, GoogleRow& read) {
+  const json unit = row.contains("time_unit") ? row.at("time_unit") : json("ns");
+  const std::optional<double> seconds = seconds_of(unit);
   for (const GoogleMetric& metric : google_metrics) {
     const auto found = row.find(metric.field);
     if (found == row.end()) continue;
+    if (is_time(metric) && !seconds) {
+      return leave_out(
+          read, fmt::format("the time unit {} is not known", escape_for_terminal(unit.dump())));
+    }
     double value =
-        found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
+        found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
     if (is_time(metric)) {
-      read.time_unit = seconds_of(row.value("time_unit", "ns"));
+      read.time_unit = *seconds;
       value *= read.time_unit;
     }
     if (!std::isfinite(value)) value = std::numeric_limits<double>::quiet_NaN();
     read.values.emplace(metric.field, value);
   }
+  if (read.values.empty() && read.aggregate.empty()) leave_out(read, "it has no times");
 }
 
 /// The text of a key. User counters may be called like keys that only some rows have.
@@ -77,10 +94,14 @@ std::string text_of(const json& row, const char* key, const std::string& otherwi
   return found != row.end() && found->is_string() ? found->get<std::string>() : otherwise;
 }
 
+/// A user counter of that name is a number.
 bool is_true(const json& row, const char* key) {
   const auto found = row.find(key);
-  return found != row.end() && (*found == true || *found == "true");
+  if (found == row.end()) return false;
+  return *found == true || (found->is_string() && *found != "false" && *found != "");
 }
+
+constexpr std::string_view nameless = "a row without a name";
 
 GoogleRow read_row(const json& row) {
   GoogleRow read;
@@ -88,9 +109,10 @@ GoogleRow read_row(const json& row) {
     throw ConfigError(
         "its benchmarks break off where another document begins, so a part of the run is missing");
   }
-  if (!row.is_object() || !row.contains("name")) {
-    throw ConfigError(
-        "a row of its benchmarks has no name, so another program than Google Benchmark wrote it");
+  if (!row.is_object() || !row.contains("name") || !row.at("name").is_string()) {
+    read.name = nameless;
+    leave_out(read, "another program than Google Benchmark may have written it");
+    return read;
   }
   const std::string type = text_of(row, "run_type", "iteration");
   read.name = text_of(row, "run_name", row.at("name").get<std::string>());
@@ -103,9 +125,16 @@ GoogleRow read_row(const json& row) {
     read.iterations = count->get<double>();
   }
   if (type != "iteration" && type != "aggregate") {
-    throw ConfigError(fmt::format("the run type \"{}\" is not known", escape_for_terminal(type)));
+    leave_out(read, fmt::format("the run type \"{}\" is not known", escape_for_terminal(type)));
+    return read;
   }
-  if (type == "aggregate") read.aggregate = text_of(row, "aggregate_name", "aggregate");
+  if (type == "aggregate") {
+    read.aggregate = text_of(row, "aggregate_name", "aggregate");
+    // Version 1.4 names the aggregate, and not the benchmark without it.
+    const std::string suffix = "_" + read.aggregate;
+    const bool is_whole_name = !row.contains("run_name") && read.name.ends_with(suffix);
+    if (is_whole_name) read.name.erase(read.name.size() - suffix.size());
+  }
   for (const auto& [key, aggregate] : {std::pair{"big_o", "BigO"}, std::pair{"rms", "RMS"}}) {
     if (row.contains(key) && !row.contains("real_time")) read.aggregate = aggregate;
   }
@@ -114,6 +143,7 @@ GoogleRow read_row(const json& row) {
     read.message = text_of(row, "error_message", "no message");
   } else if (is_true(row, "skipped")) {
     read.outcome = GoogleRow::Outcome::skipped;
+    read.message = text_of(row, "skip_message", "");
   } else {
     read_values(row, read);
   }
@@ -147,6 +177,10 @@ class RowReader {
 
 }  // namespace
 
+std::string in_brackets(const std::string& message) {
+  return message.empty() ? "" : fmt::format(" ({})", escape_for_terminal(message));
+}
+
 std::string impossible(const GoogleMetric& metric, double value) {
   if (std::isnan(value)) return "is not a number";
   const bool is_wall_clock = &metric == google_metrics.data();
@@ -178,6 +212,12 @@ GoogleFile read_google_file(std::string_view text) {
       }
     }
     (void)document.at("benchmarks");
+    const bool has_names =
+        std::ranges::any_of(file.rows, [](const GoogleRow& row) { return row.name != nameless; });
+    if (!file.rows.empty() && !has_names) {
+      throw ConfigError(
+          "no row of its benchmarks has a name, so another program than Google Benchmark wrote it");
+    }
     file.digits = digits_of(printed.text);
     settle_names(file.rows);
     return file;

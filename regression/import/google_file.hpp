@@ -27,11 +27,12 @@ inline constexpr std::array google_metrics{
 
 /// One element of "benchmarks".
 struct GoogleRow {
+  /// `ambiguous`: the row is left out, as `message` says.
   enum class Outcome { measured, failed, skipped, ambiguous };
   std::string name;       ///< name of the benchmark, without the aggregate
   std::string aggregate;  ///< "median", "cv", …; empty: a repetition
   Outcome outcome = Outcome::measured;
-  std::string message;       ///< error message of a failed benchmark, or why it is ambiguous
+  std::string message;       ///< why it failed, was skipped (may be empty) or is left out
   bool states_type = false;  ///< as since version 1.5; else names tell aggregates
   std::optional<double> iterations;
   std::optional<int> repetition;  ///< index from 0, as since version 1.5
@@ -53,14 +54,17 @@ struct GoogleFile {
   [[nodiscard]] double rounding(const GoogleRow& row, const GoogleMetric& metric) const;
 };
 
-/// Throws ConfigError without the name of the file for invalid JSON (with the line) and a missing
-/// or mistyped key. Likewise for an unknown time unit or type of row.
+/// Throws ConfigError without the name of the file for invalid JSON (with the line), and if it
+/// lacks a list of rows or no row has a name. One bad row is ambiguous: the others count.
 GoogleFile read_google_file(std::string_view text);
 
 /// Recognises aggregates of versions before 1.5 by their names and iterations: histories, gates and
 /// comparisons all take this decision. Drops fits of complexity, which have no times, and makes one
 /// ambiguous row of benchmarks that share a name, so that nothing is merged.
 void settle_names(std::vector<GoogleRow>& rows);
+
+/// " (no AVX)" of a message; empty if it is.
+std::string in_brackets(const std::string& message);
 
 /// Why a metric cannot have this value, or why the value cannot be compared: "is -5, which nothing
 /// measured can be". Empty if it is valid.

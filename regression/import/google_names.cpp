@@ -91,7 +91,7 @@ std::map<std::string, std::string> shared_names(const std::vector<GoogleRow>& ro
   std::map<std::string, std::size_t> last;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const GoogleRow& row = rows[i];
-    if (!row.aggregate.empty()) continue;
+    if (!row.aggregate.empty() || row.outcome == GoogleRow::Outcome::ambiguous) continue;
     if (row.repetition) {
       const bool is_new = repetitions[row.name].insert(*row.repetition).second;
       if (!is_new) shared[row.name] = fmt::format("two rows are repetition {}", *row.repetition);

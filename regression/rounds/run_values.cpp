@@ -244,7 +244,7 @@ void add_google(const history::GoogleFile& file, const history::GoogleRow& row, 
                                   escape_for_terminal(row.name), escape_for_terminal(row.message)));
   }
   if (row.outcome == history::GoogleRow::Outcome::skipped) {
-    outcome.without_times.push_back(row.name + ": skipped");
+    outcome.without_times.push_back(row.name + ": skipped" + history::in_brackets(row.message));
     return;
   }
   if (row.outcome == history::GoogleRow::Outcome::ambiguous) {
@@ -256,7 +256,8 @@ void add_google(const history::GoogleFile& file, const history::GoogleRow& row, 
   const auto time = row.values.find("real_time");
   if (time == row.values.end()) {
     if (!row.aggregate.empty()) return;
-    throw ConfigError(fmt::format("{} has no real_time", escape_for_terminal(row.name)));
+    outcome.without_times.push_back(row.name + ": it has no real_time");
+    return;
   }
   const bool is_median = !row.aggregate.empty();
   Collected& metric = (is_median ? times.medians : times.repetitions)[{row.name, google_series}];

@@ -138,12 +138,49 @@ TEST(GoogleFile, MergesNoBenchmarksOfOneName) {
   EXPECT_EQ(run.notes.size(), 1U);
 }
 
+TEST(GoogleFile, CallsAggregatesOfVersion14ByTheirBenchmark) {
+  const auto row = [](const char* name, const char* aggregate) {
+    return fmt::format(
+        R"({{"name": "{}", "run_type": "aggregate", "aggregate_name": "{}", "real_time": 3}})", name,
+        aggregate);
+  };
+  EXPECT_EQ(names_in(row("A/8_median", "median") + "," + row("B_p99", "p99") + "," +
+                     row("C", "mean")),
+            (std::vector<std::string>{"A/8 median", "B p99", "C mean"}));
+}
+
 TEST(GoogleFile, NamesBenchmarksThatHaveOnlyOtherAggregates) {
   const ImportedRun run = imported(R"({"context": {}, "benchmarks": [)" +
                                    old_rows({"A_mean 3", "A_stddev 0", "B"}) + "]}");
   EXPECT_EQ(run.points.size(), 1U);
   EXPECT_EQ(run.notes,
             std::vector<std::string>{"left out: A has neither repetitions nor a median"});
+}
+
+/// Rows that cannot count, and what is said of them.
+TEST(GoogleFile, LeavesOutABadRowByItsReasonAndTakesTheOthers) {
+  for (const auto& [row, why] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"name": "A", "real_time": "100"})", "real_time of A is not a number"},
+           {R"({"name": "A", "real_time": true})", "real_time of A is not a number"},
+           {R"({"name": "A", "real_time": [1, 2]})", "real_time of A is not a number"},
+           {R"({"name": "A", "real_time": 3, "time_unit": "cycles"})",
+            "A: the time unit \"cycles\" is not known"},
+           {R"({"name": "A", "real_time": 3, "time_unit": 7})", "A: the time unit 7 is not known"},
+           {R"({"name": "A", "run_type": "warm-up", "real_time": 3})",
+            "A: the run type \"warm-up\" is not known"},
+           {R"({"real_time": 3})", "a row without a name"},
+           {R"({"name": 5, "real_time": 3})", "a row without a name"},
+           {"null", "a row without a name"},
+           {R"({"name": "A", "skipped": true, "skip_message": "no AVX"})",
+            "A was skipped (no AVX)"},
+           {R"({"name": "A", "skipped": "skipped", "skip_message": ""})", "A was skipped"},
+           {R"({"name": "A", "iterations": 9, "threads": 1})", "A: it has no times"}}) {
+    const ImportedRun run = imported(
+        R"({"context": {}, "benchmarks": [{"name": "B", "real_time": 5}, )" + row + "]}");
+    EXPECT_EQ(run.points.size(), 1U) << row;
+    ASSERT_EQ(run.notes.size(), 1U) << row;
+    EXPECT_TRUE(run.notes[0].starts_with("left out: " + why)) << run.notes[0];
+  }
 }
 
 TEST(GoogleFile, IsNotTheJsonOfAnotherProgram) {
