@@ -281,6 +281,11 @@ constexpr std::array other_programs{
     OtherProgram{"hyperfine in CSV", "command,mean,stddev"},
     OtherProgram{"hyperfine, as a table", "| Command", "| Mean ["},
     OtherProgram{"hyperfine, as a table", "Time (mean", "Range (min"},
+    OtherProgram{"hyperfine, as a table", "Time (abs", "User:"},
+    OtherProgram{"a program that rewrites JSON of Google Benchmark", "\"real_time\"",
+                 "\"cpu_time\""},
+    OtherProgram{"a program that rewrites JSON of hyperfine", "\"command\"", "\"times\""},
+    OtherProgram{"MLPerf without its mark :::MLLOG", "\"time_ms\"", "\"event_type\""},
     OtherProgram{"Go's testing", "\nBenchmark", "ns/op"},
     OtherProgram{"Caliper", "\"columns\"", "\"nodes\""},
     OtherProgram{"Caliper", "\"cali.caliper.version\""},
@@ -303,7 +308,7 @@ constexpr std::array other_programs{
 /// Whether the first two lines are rows of equally many cells, of which the first are headings.
 bool is_csv(std::string_view text) {
   const std::size_t end = text.find('\n');
-  if (end == npos) return false;
+  if (end == npos || text.starts_with('{') || text.starts_with('[')) return false;
   const std::string_view heads = text.substr(0, end);
   const std::string_view row = text.substr(end + 1, text.find('\n', end + 1) - end - 1);
   for (const char separator : {',', ';', '\t'}) {

@@ -41,16 +41,21 @@ Facts axes_of(const json& result, const std::string& command) {
   return axes;
 }
 
+double number_of(const json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
 /// NaN for what is not a number; empty if there are none.
 std::vector<double> times_of(const json& result) {
   std::vector<double> times;
   const auto found = result.find("times");
   if (found == result.end() || !found->is_array()) return times;
-  for (const json& time : *found) {
-    times.push_back(time.is_number() ? time.get<double>()
-                                     : std::numeric_limits<double>::quiet_NaN());
-  }
+  for (const json& time : *found) times.push_back(number_of(time));
   return times;
+}
+
+bool has_number(const json& result, const char* key) {
+  return result.contains(key) && result.at(key).is_number();
 }
 
 /// `there`: the axes of the results so far.
@@ -64,7 +69,12 @@ void add_result(ImportedRun& run, std::set<Facts>& there, const json& result) {
     run.notes.push_back(fmt::format("left out: {} {}", escape_for_terminal(command), why));
   };
   if (any_failed(result)) return leave_out("failed");
-  const std::vector<double> times = times_of(result);
+  std::vector<double> times = times_of(result);
+  const bool has_median_alone = times.empty() && has_number(result, "median");
+  if (has_median_alone) times = {result.at("median").get<double>()};
+  if (times.empty() && has_number(result, "mean")) {
+    return leave_out("has a mean, and neither single times nor a median, which histories compare");
+  }
   if (times.empty()) return leave_out("has no times");
   const auto wrong = std::ranges::find_if(times, [](double seconds) { return !(seconds > 0); });
   if (wrong != times.end()) {
@@ -81,6 +91,10 @@ void add_result(ImportedRun& run, std::set<Facts>& there, const json& result) {
   point.point.summary = summarize(times);
   if (!there.insert(point.key.axes).second) {
     return leave_out("is there twice with the same parameters, and its first times count");
+  }
+  if (has_median_alone) {
+    run.notes.push_back(fmt::format("the median of {} counts, since it has no single times",
+                                    escape_for_terminal(command)));
   }
   run.points.push_back(std::move(point));
 }

@@ -66,6 +66,12 @@ class TrainingLog {
     if (key == "submission_platform") machine_["platform"] = value_text(line.at("value"));
   }
 
+  /// Whether it has the start and the end of a training, as the log of a process does.
+  [[nodiscard]] bool has_whole_training() const {
+    return std::ranges::any_of(trainings_,
+                               [](const Training& training) { return training.stop.has_value(); });
+  }
+
   /// Facts logged behind the last run_stop belong to trainings that lack them.
   [[nodiscard]] std::vector<Training> trainings() const {
     std::vector<Training> all = trainings_;
@@ -78,6 +84,10 @@ class TrainingLog {
 
  private:
   static double plausible(double time_ms) {
+    constexpr double least_s = 1e9;  // the year 2001; as ms, a day in January 1970
+    if (time_ms >= least_s && time_ms < 10 * least_s) {
+      throw ConfigError(fmt::format("a time_ms of {} is in s, not in ms", time_ms));
+    }
     if (time_ms >= 0 && time_ms < most_time_ms) return time_ms;
     throw ConfigError(fmt::format("a time_ms of {} is not a time since 1970", time_ms));
   }
@@ -211,6 +221,33 @@ void note_others(const Training& training, ImportedRun& run) {
       training.farthest_other * 1e-3));
 }
 
+using TrainingLogs = std::map<std::string, TrainingLog>;  ///< by the label of their process
+
+/// A label without its last number.
+std::string without_number(const std::string& label) {
+  constexpr std::string_view digits = "0123456789";
+  const std::size_t end = label.find_last_of(digits) + 1;  // 0 without one
+  if (end == 0) return label;
+  const std::size_t begin = label.find_last_not_of(digits, end - 1) + 1;
+  return label.substr(0, begin) + label.substr(end);
+}
+
+/// The process of each label. Labels that differ in a number alone, of which none has a whole
+/// training, are of one process: the number is that of a line, a place in its program or a time.
+std::map<std::string, std::string> processes_of(const TrainingLogs& logs) {
+  std::map<std::string, bool> are_whole;
+  for (const auto& [label, log] : logs) {
+    bool& is_whole = are_whole[without_number(label)];
+    is_whole = is_whole || log.has_whole_training();
+  }
+  std::map<std::string, std::string> processes;
+  for (const auto& [label, log] : logs) {
+    const std::string common = without_number(label);
+    processes[label] = are_whole.at(common) ? label : common;
+  }
+  return processes;
+}
+
 /// The JSON of a line; empty if it has none. Other text may follow it in the same line.
 std::string_view event_in(std::string_view line) {
   const std::size_t at = line.find(mllog_mark);
@@ -258,17 +295,18 @@ void note(const PassedOver& passed, ImportedRun& run) {
       passed.lines, passed.first));
 }
 
-}  // namespace
-
-Origin add_mllog(ImportedRun& run) {
-  std::map<std::string, TrainingLog> logs;
-  PassedOver passed;
+/// Reads the log of each process. `processes`: by label, or empty while labels are processes.
+TrainingLogs read_logs(const ImportedRun& run, const std::map<std::string, std::string>& processes,
+                       PassedOver& passed) {
+  TrainingLogs logs;
+  passed = {};
   LauncherLines lines(run.content);
   for (LauncherLine line; lines.next(line);) {
     const std::string_view text = event_in(line.text);
     if (text.empty()) continue;
     try {
-      logs[line.source].read(text);
+      const auto process = processes.find(line.source);
+      logs[process == processes.end() ? line.source : process->second].read(text);
     } catch (const json::exception& error) {
       if (may_count(text)) {
         throw ConfigError(fmt::format("line {}: {}", line.number, json_problem(error, text)));
@@ -278,6 +316,18 @@ Origin add_mllog(ImportedRun& run) {
       throw ConfigError(fmt::format("line {}: {}", line.number, error.what()));
     }
   }
+  return logs;
+}
+
+}  // namespace
+
+Origin add_mllog(ImportedRun& run) {
+  PassedOver passed;
+  TrainingLogs logs = read_logs(run, {}, passed);
+  const auto processes = processes_of(logs);
+  const bool is_one_a_line = std::ranges::any_of(
+      processes, [](const auto& process) { return process.first != process.second; });
+  if (is_one_a_line) logs = read_logs(run, processes, passed);
   note(passed, run);
   const std::vector<Training> trainings = counting_trainings(logs, run);
   if (trainings.empty()) throw ConfigError("it has no run_start, so no time to train");

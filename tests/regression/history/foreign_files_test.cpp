@@ -89,6 +89,20 @@ TEST(Hyperfine, LeavesOutOneResultWithoutUsableTimes) {
   }
 }
 
+TEST(Hyperfine, TakesAMedianWithoutSingleTimesAndNoMean) {
+  for (const std::string_view times : {"", R"(, "times": null)", R"(, "times": [])"}) {
+    const std::string end = std::string(times) + "}]}";
+    const ImportedRun run = read_file(
+        R"({"results": [{"command": "x", "mean": 9.0, "stddev": 1.0, "median": 2.0)" + end);
+    EXPECT_EQ(medians_of(run), std::vector<double>{2.0}) << times;
+    EXPECT_NE(notes_of(run).find("the median of x counts"), std::string::npos);
+    const ImportedRun mean = read_file(R"({"results": [{"command": "x", "mean": 9.0)" + end);
+    EXPECT_TRUE(mean.points.empty());
+    EXPECT_NE(notes_of(mean).find("x has a mean, and neither single times nor a median"),
+              std::string::npos);
+  }
+}
+
 TEST(Hyperfine, KeepsTheCommandBesideParametersOfAnyName) {
   const ImportedRun run = read_file(
       R"({"results": [{"command": "make -j4", "times": [1.0], "parameters": {"command": "x"}},
@@ -109,6 +123,14 @@ TEST(ForeignFiles, AreRefusedByTheNameOfTheirProgram) {
            {R"([{"benchmark": "x", "primaryMetric": {"score": 1}}])", "JMH"},
            {R"x({"results": [{"title": "x", "median(elapsed)": 1e-9}]})x", "nanobench"},
            {R"({"reason": "benchmark-complete", "id": "x"})", "Criterion.rs"},
+           {"{\"name\": \"A\", \"real_time\": 1, \"cpu_time\": 1}\n"
+            "{\"name\": \"B\", \"real_time\": 1, \"cpu_time\": 1}\n",
+            "a program that rewrites JSON of Google Benchmark"},
+           {R"([{"context": {}, "benchmarks": [{"name": "A", "real_time": 1, "cpu_time": 1}]}])",
+            "a program that rewrites JSON of Google Benchmark"},
+           {R"([{"command": "x", "times": [1, 2]}])", "a program that rewrites JSON of hyperfine"},
+           {"{\"time_ms\": 1, \"event_type\": \"x\"}\n{\"time_ms\": 2, \"event_type\": \"x\"}\n",
+            "MLPerf without its mark"},
            {R"({"fio version": "fio-3.36", "jobs": []})", "fio"},
            {":::MLPv0.5.0 resnet 1541711345.4 (f.py:1) run_start\n",
             "MLPerf before version 0.7"}}) {
@@ -247,6 +269,12 @@ TEST(Mllog, PassesOverDamagedEventsThatNothingDependsOn) {
   }
 }
 
+TEST(Mllog, RefusesTimesInSeconds) {
+  EXPECT_NE(problem_of(event("run_start", 1'785'578'401) + event("run_stop", 1'785'579'001))
+                .find("line 1: a time_ms of 1785578401 is in s"),
+            std::string::npos);
+}
+
 TEST(Mllog, SaysThatATrainingEndsBeforeItBegins) {
   const std::string backwards =
       event("run_start", hour + 600'000) + event("run_stop", hour + 1000, "success");
@@ -285,6 +313,26 @@ TEST(Mllog, CountsATrainingThatEveryProcessLoggedOnce) {
                 event("run_start", hour + 5) + event("run_stop", stop + 5, "success") +
                 event("run_stop", stop + 6, "success") + event("run_stop", stop + 7, "success"));
   EXPECT_EQ(medians_of(mixed), std::vector<double>{600.0});
+}
+
+/// Text before events with a number of its own in each line: of the line, of a place in a program,
+/// or a time.
+TEST(Mllog, TakesLabelsThatDifferInANumberForOneProcess) {
+  const std::string start = event("run_start", hour);
+  const std::string middle = event("epoch_start", hour);
+  const std::string stop = event("run_stop", hour + 600'000, "success");
+  for (const std::string& log :
+       {"[gpu-01:17] " + start + "[gpu-01:18] " + middle + "[gpu-01:19] " + stop,
+        "[gpu-01:9] " + start + "[gpu-01:5] " + middle + "[gpu-01:7] " + stop,
+        "[a:1] " + start + "[b:1] " + start + "[a:2] " + stop + "[b:2] " + stop,
+        "train.py:312: " + start + "train.py:96: " + middle + "train.py:340: " + stop,
+        "node1 app[12]: " + start + "node1 app[11]: " + middle + "node1 app[15]: " + stop,
+        "12: " + start + "9: " + middle + "15: " + stop}) {
+    EXPECT_EQ(medians_of(read_file(log)), std::vector<double>{600.0}) << log;
+  }
+  const ImportedRun processes =
+      read_file("[gpu:1] " + start + "[gpu:2] " + start + "[gpu:1] " + stop + "[gpu:2] " + stop);
+  EXPECT_NE(notes_of(processes).find("2 processes logged the same"), std::string::npos);
 }
 
 /// A restart soon after a crash looks like the line of another process, so it is said.
