@@ -29,6 +29,7 @@
 #include "regression/gate/gate_outlook.hpp"
 #include "regression/rounds/commit_builds.hpp"
 #include "regression/rounds/interleaved_rounds.hpp"
+#include "regression/rounds/output_word.hpp"
 #include "report/sections/gate_sections.hpp"
 
 namespace dlscale::app {
@@ -128,8 +129,19 @@ void expect_startable(const char* name, const std::string& text) {
       name, word));
 }
 
+/// Refuses what was probably meant as {out}: the runs would be timed by the clock instead.
+void refuse_other_placeholder(const char* name, const std::string& text) {
+  const std::string word = regression::word_like_output(text);
+  if (word.empty()) return;
+  throw ConfigError(fmt::format(
+      "the command of --{} has {}, which stands for no file. Write {{out}} where it names its "
+      "output, or say --measure wall if the words are meant as they are.",
+      name, escape_for_terminal(word)));
+}
+
 Arm foreign_arm(const char* name, const std::string& text, const GateOptions& options) {
   const std::vector<std::string> command = regression::shell_command(text);
+  if (parse_measure(options.measure) != Measure::wall) refuse_other_placeholder(name, text);
   const Measure measure = measure_of(options, command);
   // Rounds that are complete are judged without the programs.
   if (!options.session.has_rounds()) expect_startable(name, text);

@@ -14,10 +14,13 @@
 namespace dlscale {
 namespace {
 
-/// Why no file can be made in a folder; 0 if one can.
+/// Why no folder can be made in a folder; 0 if one can. Permissions alone do not say: the
+/// administrator has them in /proc, too.
 int problem_of(const std::string& folder) {
-  // The slash lets a file of that name fail.
-  return ::access((folder + "/").c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  std::string made = folder + "/dlscale-XXXXXX";
+  if (::mkdtemp(made.data()) == nullptr) return errno;
+  ::rmdir(made.c_str());
+  return 0;
 }
 
 }  // namespace

@@ -34,14 +34,17 @@ fs::path errors_beside(const fs::path& log) {
   return fs::path(log).replace_extension(".errors.log");
 }
 
-/// The last line of a file that holds more than blanks.
+/// The last line of a file that holds more than blanks. A failing run may have printed gigabytes,
+/// of which the end is read.
 std::string last_line_of(const fs::path& log) {
-  std::ifstream file(log);
-  std::string last;
-  for (std::string line; std::getline(file, line);) {
-    if (line.find_first_not_of(" \t") != std::string::npos) last = line;
-  }
-  return last;
+  constexpr std::streamoff most = 64 * 1024;
+  std::ifstream file(log, std::ios::binary | std::ios::ate);
+  if (!file) return "";
+  const auto begin = std::max<std::streamoff>(0, file.tellg() - std::streamoff(most));
+  file.seekg(begin);
+  std::string end(std::istreambuf_iterator<char>(file), {});
+  end.erase(end.find_last_not_of(" \t\r\n") + 1);
+  return end.substr(end.find_last_of("\r\n") + 1);
 }
 
 /// " (\"the last line of a run's errors, or else of its output\")", for a message.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
+#include <cstdlib>
 
 #include "core/text/shell_words.hpp"
 
@@ -95,7 +97,67 @@ class Quotes {
   std::string earlier_;
 };
 
+char small(char letter) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+}
+
+bool is_of_name(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+/// Whether a name begins with "out", in letters of any case.
+bool begins_like_output(std::string_view name) {
+  constexpr std::string_view out = "out";
+  return name.size() >= out.size() &&
+         std::ranges::equal(name.substr(0, out.size()), out, {}, small);
+}
+
+/// The braces that begin at `at` if they hold only a name like "out": "{ out }", "{OUT", "{{out}}".
+std::string braces_like_output(std::string_view line, std::size_t at) {
+  constexpr std::string_view opening = "{ ";
+  constexpr std::string_view closing = " }";
+  const std::size_t begin = std::min(line.find_first_not_of(opening, at), line.size());
+  std::size_t end = begin;
+  while (end < line.size() && (is_of_name(line[end]) || line[end] == '-')) ++end;
+  if (!begins_like_output(line.substr(begin, end - begin))) return "";
+  std::size_t close = std::min(line.find_first_not_of(closing, end), line.size());
+  if (line.substr(end, close - end).find('}') == std::string_view::npos) {
+    const bool ends_word = end == line.size() || line[end] == ' ';
+    if (begin != at + 1 || !ends_word) return "";
+    close = end;  // a brace is missing
+  } else {
+    close = line.substr(0, close).rfind('}') + 1;
+  }
+  const bool is_variable = at > 0 && line[at - 1] == '$';
+  const std::string_view word = line.substr(is_variable ? at - 1 : at, close - at + is_variable);
+  return std::string(word == placeholder ? "" : word);
+}
+
+/// The variable "$OUT", "$OUTPUT", … that begins at `at` unless something sets it.
+std::string variable_like_output(std::string_view line, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < line.size() && is_of_name(line[end])) ++end;
+  const std::string name(line.substr(at + 1, end - at - 1));
+  if (!begins_like_output(name) || std::getenv(name.c_str()) != nullptr) return "";
+  for (std::size_t other = line.find(name); other != std::string_view::npos;
+       other = line.find(name, other + 1)) {
+    const bool is_used = other > 0 && (line[other - 1] == '$' || line[other - 1] == '{');
+    if (!is_used) return "";
+  }
+  return "$" + name;
+}
+
 }  // namespace
+
+std::string word_like_output(std::string_view line) {
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    std::string word;
+    if (line[at] == '{' && (at == 0 || line[at - 1] != '{')) word = braces_like_output(line, at);
+    if (line[at] == '$') word = variable_like_output(line, at);
+    if (!word.empty()) return word;
+  }
+  return "";
+}
 
 std::string with_output(std::string_view line, std::string_view path) {
   std::string result;

@@ -296,11 +296,7 @@ TEST(TemporaryFolder, ThatIsNotThereIsNamedWithItsVariable) {
   }
   setenv("TMPDIR", "", 1);
   EXPECT_TRUE(fs::is_directory(temporary_folder()));
-  if (before == nullptr) {
-    unsetenv("TMPDIR");
-  } else {
-    setenv("TMPDIR", kept.c_str(), 1);
-  }
+  before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
   EXPECT_TRUE(fs::is_directory(temporary_folder()));
 }
 
@@ -376,6 +372,45 @@ TEST_F(RunFiles, OfOtherProgramsAreRefusedByTheirName) {
   std::ofstream(folder_ / "x.json") << "Running\n" << google << "\nDone\n";
   EXPECT_EQ(regression::read_run(folder_ / "x.json", Measure::automatic, Seconds(1)).values.size(),
             1U);
+}
+
+TEST(OutputWord, LooksLikeOneThatIsNotTheOutput) {
+  for (const auto& [line, word] : std::vector<std::pair<std::string, std::string>>{
+           {"./b --benchmark_out={OUT}", "{OUT}"},
+           {"./b -o { out }", "{ out }"},
+           {"./b {Out}.json", "{Out}"},
+           {"./b '{outfile}'", "{outfile}"},
+           {"./b {output-file} x", "{output-file}"},
+           {"./b > ${out}", "${out}"},
+           {"./b > \"${OUTPUT}\"", "${OUTPUT}"},
+           {"./b {{out}}", "{{out}}"},
+           {"./b {{ out }} x", "{{ out }}"},
+           {"./b --json={out", "{out"},
+           {"./b > $OUT_OF_THIS", "$OUT_OF_THIS"},
+           {"./b {out}", ""},
+           {"OUT_HERE={out}; ./b > $OUT_HERE", ""},
+           {"sh -c './b > \"{out}\"'", ""},
+           {"read out_word; echo $out_word ${out_word}", ""},
+           {"awk '{out = $1} END {print out}'", ""},
+           {"find . -exec wc {} + ; { ./b; }", ""},
+           {"echo {outer,inner} $HOME", ""}}) {
+    EXPECT_EQ(regression::word_like_output(line), word) << line;
+  }
+}
+
+TEST(TemporaryFolder, IsRefusedWhereNothingCanBeMadeByTheNameOfItsVariable) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  for (const char* folder : {"/proc", "/sys", "/dev/null", "/nowhere/at/all"}) {
+    setenv("TMPDIR", folder, 1);
+    try {
+      (void)temporary_folder();
+      ADD_FAILURE() << folder;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("TMPDIR is \"" + std::string(folder) + "\""));
+    }
+  }
+  before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
 }
 
 TEST(GateReport, SaysWhyNothingWasMeasured) {
