@@ -7,9 +7,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -42,19 +44,6 @@ struct CompareOptions {
 
 namespace fs = std::filesystem;
 
-/// The Google Benchmark files in and below a folder, sorted. It may also hold other JSON.
-std::vector<fs::path> google_files(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const fs::path& path = entry->path();
-    if (is_named(path, ".json") && report::is_google_benchmark(path)) files.push_back(path);
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
 /// One side of the comparison.
 struct Side {
   std::vector<ResultFile> results;
@@ -68,18 +57,18 @@ struct Side {
   }
 };
 
-/// Results of dlscale or of Google Benchmark.
+/// Results of dlscale or of Google Benchmark. A folder may also hold other JSON.
 Side results_at(const std::string& path) {
   Side side;
-  if (report::is_google_benchmark(path)) {
-    side.add(report::google_results(path));
+  std::error_code absent;
+  if (!fs::is_directory(path, absent)) {
+    side.add(report::compared_results(path));
     return side;
   }
-  report::refuse_other_programs(path);
   side.results = all_results({path});
-  std::error_code absent;
-  if (!fs::is_directory(path, absent)) return side;
-  for (const fs::path& file : google_files(path)) side.add(report::google_results(file));
+  for (const fs::path& file : named_paths(path, std::array<std::string_view, 1>{".json"})) {
+    if (auto printed = report::google_results(file)) side.add(std::move(*printed));
+  }
   if (!side.results.empty()) return side;
   throw ConfigError(fmt::format(
       "the folder {} holds no results (*.jsonl, or *.json of Google Benchmark; each may "

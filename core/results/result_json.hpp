@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,8 @@ bool begins_header(std::string_view text);
 /// Kind of a line. The parsers throw ConfigError without the place; the reader adds it.
 enum class LineKind { header, measurement, end };
 LineKind kind_of_line(std::string_view line);
+/// read_results() of a file whose content was read.
+ResultFile parse_results(const std::filesystem::path& path, std::string_view text);
 ResultHeader parse_header(std::string_view line);
 Measurement parse_measurement(std::string_view line);
 std::size_t parse_end(std::string_view line);

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -7,6 +8,15 @@ namespace dlscale {
 
 /// Whether a file name ends in `extension`, ".jsonl", with or without compression (".jsonl.gz").
 bool is_named(const std::filesystem::path& path, std::string_view extension);
+
+/// Says what to do if a result file cannot be read.
+inline constexpr std::string_view advice_on_results =
+    "Check that it is a result file (*.jsonl, *.jsonl.gz).";
+
+/// The files below a folder whose names end in one of these, as is_named() says, sorted. Passes
+/// over subfolders that cannot be searched.
+std::vector<std::filesystem::path> named_paths(const std::filesystem::path& folder,
+                                               std::span<const std::string_view> extensions);
 
 /// The result files (*.jsonl, *.jsonl.gz) in a folder and its subfolders, sorted. Lists of a run of
 /// cells and files of unfinished cells are not among them. Inaccessible paths, such as a link to

@@ -109,6 +109,22 @@ bool is_named(const fs::path& path, std::string_view extension) {
          (path.extension() == packed && path.stem().extension() == extension);
 }
 
+std::vector<fs::path> named_paths(const fs::path& folder,
+                                  std::span<const std::string_view> extensions) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator entry(folder, options, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const bool is_wanted = std::ranges::any_of(
+        extensions, [&](std::string_view extension) { return is_named(entry->path(), extension); });
+    std::error_code unknown;
+    if (is_wanted && entry->is_regular_file(unknown)) paths.push_back(entry->path());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
 std::vector<fs::path> result_paths(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -130,8 +146,10 @@ std::vector<fs::path> result_paths(const fs::path& folder) {
 }
 
 ResultFile read_results(const fs::path& path) {
-  const std::string text =
-      read_input(path, "Check that it is a result file (*.jsonl, *.jsonl.gz).");
+  return parse_results(path, read_input(path, advice_on_results));
+}
+
+ResultFile parse_results(const fs::path& path, std::string_view text) {
   std::vector<Line> lines = lines_of(text);
   if (!lines.empty() && is_cut_short(lines.back())) lines.pop_back();
   if (lines.empty()) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/results/result_json.hpp"
+#include "core/results/result_paths.hpp"
 #include "core/system/input_file.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "regression/import/content_kind.hpp"
@@ -44,7 +47,7 @@ void take(Benchmark& benchmark, const GoogleRow& row, const GoogleFile& file) {
     benchmark.reason = row.message;
   } else if (row.outcome == GoogleRow::Outcome::skipped && benchmark.status == Status::ok) {
     benchmark.status = Status::unsupported;
-    benchmark.reason = "skipped";
+    benchmark.reason = "skipped" + regression::history::in_brackets(row.message);
   } else if (row.outcome == GoogleRow::Outcome::ambiguous) {
     benchmark.reason = row.message;
   }
@@ -112,38 +115,45 @@ PrintedResults results_of(const GoogleFile& file) {
   return printed;
 }
 
-}  // namespace
+using regression::history::ContentKind;
 
-bool is_google_benchmark(const std::filesystem::path& path) {
-  return regression::history::kind_of_file(path) ==
-         regression::history::ContentKind::google_benchmark;
-}
-
-void refuse_other_programs(const std::filesystem::path& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return;
-  const std::string content = read_input(path, "Check the path.");
-  const std::string_view program = regression::history::program_that_wrote(content);
-  if (program.empty()) return;
-  const bool is_known =
-      regression::history::kind_of_content(content) != regression::history::ContentKind::unknown;
-  throw ConfigError(fmt::format(
-      "{} is a file of {}, and compare reads results of dlscale and JSON of Google Benchmark. {}",
-      escape_for_terminal(path.string()), program,
-      is_known ? "Add both files to a history, whose check judges them."
-               : "Let the program write one of these."));
-}
-
-PrintedResults google_results(const std::filesystem::path& path) {
-  const std::string text = read_input(path, "Check the path.");
+PrintedResults read_google(const std::filesystem::path& path, std::string_view content) {
   try {
-    PrintedResults printed = results_of(regression::history::read_google_file(text));
+    PrintedResults printed = results_of(regression::history::read_google_file(content));
     printed.results.path = path;
     return printed;
   } catch (const ConfigError& error) {
     throw ConfigError(
         fmt::format("{}: {}. Measure again, or leave the file out.", path.string(), error.what()));
   }
+}
+
+void refuse_other_programs(const std::filesystem::path& path, std::string_view content,
+                           ContentKind kind) {
+  const std::string_view program = regression::history::program_that_wrote(content);
+  if (program.empty()) return;
+  throw ConfigError(fmt::format(
+      "{} is a file of {}, and compare reads results of dlscale and JSON of Google Benchmark. {}",
+      escape_for_terminal(path.string()), program,
+      kind == ContentKind::unknown ? "Let the program write one of these."
+                                   : "Add both files to a history, whose check judges them."));
+}
+
+}  // namespace
+
+std::optional<PrintedResults> google_results(const std::filesystem::path& path) {
+  const std::string content = read_input(path, "Check the path.");
+  const bool is_google =
+      regression::history::kind_of_content(content) == ContentKind::google_benchmark;
+  return is_google ? std::optional(read_google(path, content)) : std::nullopt;
+}
+
+PrintedResults compared_results(const std::filesystem::path& path) {
+  const std::string content = read_input(path, advice_on_results);
+  const ContentKind kind = regression::history::kind_of_content(content);
+  if (kind == ContentKind::google_benchmark) return read_google(path, content);
+  if (kind != ContentKind::result) refuse_other_programs(path, content, kind);
+  return {parse_results(path, content), {}};
 }
 
 }  // namespace dlscale::report

@@ -50,8 +50,7 @@ class TemporaryFile {
 ResultFile results_of(const std::string& rows) {
   const TemporaryFile file(R"({"context": {"num_cpus": 4, "host_name": "h"}, "benchmarks": [)" +
                            rows + "]}");
-  EXPECT_TRUE(is_google_benchmark(file.path()));
-  return google_results(file.path()).results;
+  return google_results(file.path()).value().results;
 }
 
 constexpr const char* measured_rows = R"({"name": "comm", "real_time": 2, "time_unit": "s"},
@@ -154,7 +153,7 @@ std::string repetitions(const std::string& time) {
 }
 
 PrintedResults printed_results(const std::string& rows) {
-  return google_results(TemporaryFile("{\"benchmarks\": [" + rows + "]}").path());
+  return google_results(TemporaryFile("{\"benchmarks\": [" + rows + "]}").path()).value();
 }
 
 /// Whole nanoseconds, as before version 1.4, and hundredths.
@@ -210,16 +209,14 @@ TEST(GoogleResults, OfOtherProgramsAreRefusedByTheirName) {
         std::pair{"name,iterations,real_time,cpu_time\nA,1,2,3\n", "Google Benchmark in CSV"}}) {
     const TemporaryFile file(text);
     try {
-      refuse_other_programs(file.path());
+      (void)compared_results(file.path());
       FAIL() << text;
     } catch (const ConfigError& error) {
       EXPECT_TRUE(contains(error.what(), name)) << error.what();
       EXPECT_TRUE(contains(error.what(), "compare reads results of dlscale")) << error.what();
     }
   }
-  const TemporaryFile own(R"({"schema": "dlscale.result", "version": 1})");
-  EXPECT_NO_THROW(refuse_other_programs(own.path()));
-  EXPECT_NO_THROW(refuse_other_programs("/nowhere"));
+  EXPECT_THROW((void)compared_results("/nowhere"), ConfigError);
 }
 
 TEST(GoogleResults, AreNotTakenForOthers) {
@@ -227,9 +224,8 @@ TEST(GoogleResults, AreNotTakenForOthers) {
        {R"({"schema": "dlscale.result", "version": 1, "context": {}})", "[\"context\"]", "",
         "\"context\""}) {
     const TemporaryFile file(text);
-    EXPECT_FALSE(is_google_benchmark(file.path())) << text;
+    EXPECT_FALSE(google_results(file.path()).has_value()) << text;
   }
-  EXPECT_FALSE(is_google_benchmark("/nowhere/at/all.json"));
 }
 
 }  // namespace
