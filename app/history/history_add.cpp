@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -15,7 +18,9 @@
 #include "core/results/result_paths.hpp"
 #include "core/system/output.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/numbers.hpp"
 #include "regression/history/run.hpp"
+#include "regression/import/content_kind.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -58,8 +63,29 @@ history::RunOptions run_options(const AddOptions& options, std::vector<std::stri
   return run;
 }
 
-/// Named files, and the result files in named folders, each once.
-std::vector<std::string> files_among(const std::vector<std::string>& paths) {
+/// The files in a folder that a history reads: results of dlscale, and those of other programs that
+/// are named as such files usually are.
+std::vector<fs::path> files_in(const fs::path& folder, std::vector<std::string>& notes) {
+  std::vector<fs::path> files = result_paths(folder);
+  std::vector<fs::path> others;
+  constexpr std::array<std::string_view, 4> names{".json", ".txt", ".log", ".out"};
+  for (const fs::path& file : named_paths(folder, names)) {
+    const bool is_known = history::kind_of_file(file) != history::ContentKind::unknown;
+    (is_known ? files : others).push_back(file);
+  }
+  std::ranges::sort(files);
+  if (!others.empty()) {
+    notes.push_back(fmt::format("passed over: {} below {} that no history reads, first {}",
+                                counted(static_cast<long long>(others.size()), "file"),
+                                escape_for_terminal(folder.string()),
+                                escape_for_terminal(others.front().string())));
+  }
+  return files;
+}
+
+/// Named files, and those in named folders, each once.
+std::vector<std::string> files_among(const std::vector<std::string>& paths,
+                                     std::vector<std::string>& notes) {
   std::vector<std::string> files;
   std::set<fs::path> seen;
   const auto take = [&](const fs::path& path) {
@@ -73,7 +99,7 @@ std::vector<std::string> files_among(const std::vector<std::string>& paths) {
       take(path);
       continue;
     }
-    for (const fs::path& file : result_paths(path)) take(file);
+    for (const fs::path& file : files_in(path, notes)) take(file);
   }
   return files;
 }
@@ -94,11 +120,12 @@ ExitCode add(const AddOptions& options) {
   const history::RunOptions run = run_options(options, notes);
   std::vector<history::ImportedRun> runs;
   std::size_t points = 0;
-  const auto files = files_among(options.files);
+  const auto files = files_among(options.files, notes);
   if (files.empty()) {
     throw ConfigError(
-        "the folders named hold no result file, so there is nothing to add. Name files or folders "
-        "with results.");
+        "the folders named hold no result file (*.jsonl, or *.json, *.txt, *.log or *.out of a "
+        "program that a history reads), so there is nothing to add. Name files or folders with "
+        "results.");
   }
   for (const std::string& file : files) {
     runs.push_back(history::read_run(file, run));
@@ -147,8 +174,8 @@ void declare_history_add(CLI::App& verb, ExitCode& result) {
   options->history.declare_store(*command);
   command
       ->add_option("files", options->files,
-                   "Result files, or folders of them (*.jsonl); JSON of dlscale validate, Google "
-                   "Benchmark and hyperfine; text of nccl-tests and OSU; logs of MLPerf")
+                   "Result files (*.jsonl); JSON of dlscale validate, Google Benchmark and "
+                   "hyperfine; text of nccl-tests and OSU; logs of MLPerf; or folders of them")
       ->type_name("FILE")
       ->required();
   options->commit.declare(*command);

@@ -277,14 +277,18 @@ std::string verdict_of(const CheckReport& report) {
 
 std::string check_lead(const CheckReport& report) {
   const auto failing = std::ranges::count_if(report.alerts, &Alert::fails);
-  std::string lead = fmt::format("{}: {} of {} ask for attention", verdict_of(report), failing,
-                                 counted(static_cast<long long>(report.alerts.size()), "alert"));
+  std::string lead = fmt::format("{}: {} of {} {} for attention", verdict_of(report), failing,
+                                 counted(static_cast<long long>(report.alerts.size()), "alert"),
+                                 failing == 1 ? "asks" : "ask");
   lead += fmt::format("; {} series, {} points", report.series.size(), report.points);
   for (const SeriesState state :
        {SeriesState::new_baseline, SeriesState::needs_reruns, SeriesState::bimodal,
         SeriesState::ended, SeriesState::unusable}) {
     const long long such = count(report, state);
-    if (such > 0) lead += fmt::format(", {} {}", such, series_state_name(state));
+    const std::string_view words = state == SeriesState::new_baseline
+                                       ? "at a level too new to judge"
+                                       : series_state_name(state);
+    if (such > 0) lead += fmt::format(", {} {}", such, words);
   }
   return lead;
 }

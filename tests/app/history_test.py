@@ -266,7 +266,7 @@ class Add(History):
     def test_input_is_refused_with_its_place(self):
         words = ["--commit", "c0ffee1", "--time", "2026-01-01"]
         for text, fragment in [("", "is not in a format that a history reads"), ("hello\n", "it reads result files"),
-                               (google(1.0)[:-20], "it ends within line 1"), (google("fast"), "wrong type"),
+                               (google(1.0)[:-20], "it ends within line 1"),
                                ('{"schema":"dlscale.result","version":1}\n', "bad:1")]:
             self.assert_refused(self.history("add", self.write("bad", text), *words), 2, fragment, "bad")
         file = self.write("a.json", google(1.0))
@@ -275,8 +275,22 @@ class Add(History):
         self.assert_refused(self.history("add", file, *words, "--machine", "GPU"), 2, "NAME=VALUE")
         self.assert_refused(self.history("add", self.folder / "none", *words), 2, "none")
         empty = self.write("e.json", json.dumps({"context": {}, "benchmarks": []}))
-        self.assertEqual(self.history("add", empty, *words).returncode, 5)
+        for file in (empty, self.write("f.json", google("fast"))):
+            self.assertEqual(self.history("add", file, *words).returncode, 5)
         self.assertFalse(self.store.exists())
+
+    def test_adds_what_a_folder_holds_of_any_program_that_it_reads(self):
+        inside = self.folder / "nightly" / "more"
+        inside.mkdir(parents=True)
+        table = "# OSU MPI Latency Test v7.0\n# Size          Latency (us)\n8                       1.23\n"
+        for name, text in {"a.json": google(1.0, "A"), "more/b.json": '{"results": [{"command": "x", "times": [2.0]}]}',
+                           "more/c.txt": table, "d.log": table.replace("1.23", "1.24"), "notes.txt": "hello\n",
+                           "e.json": '{"machine_info": {}}', "README.md": "# OSU MPI Latency Test\n"}.items():
+            (self.folder / "nightly" / name).write_text(text)
+        added = self.history("add", self.folder / "nightly", "--commit", commit(1), "--time", moment(1))
+        self.assertEqual(added.returncode, 0, added.stderr)
+        self.assertIn("of 4 runs were added", added.stdout)
+        self.assertIn("passed over: 2 files", added.stderr)
 
     def test_results_of_google_benchmark_go_to_bencher(self):
         self.add_level(range(11), 1e-3)
