@@ -128,13 +128,8 @@ TEST(GoogleBenchmark, TakesItsDateAndWantsACommit) {
 }
 
 TEST(GoogleBenchmark, NamesTheLineOfDamage) {
-  std::string text(google);
-  EXPECT_NE(refusal(text.substr(0, text.size() / 2)).find("ends within line"), std::string::npos);
-  text.replace(text.find("\"us\""), 4, "\"fortnights\"");
-  EXPECT_NE(refusal(text).find("fortnights"), std::string::npos);
-  text = google;
-  text.replace(text.find("3.0"), 3, "\"3\"");
-  EXPECT_NE(refusal(text).find("wrong type"), std::string::npos);
+  EXPECT_NE(refusal(google.substr(0, google.size() / 2)).find("ends within line"),
+            std::string::npos);
 }
 
 constexpr std::string_view validation = R"({"schema": "dlscale.validation", "version": 1, "runs": [
