@@ -112,23 +112,34 @@ bool begins_like_output(std::string_view name) {
          std::ranges::equal(name.substr(0, out.size()), out, {}, small);
 }
 
+/// Whether the environment or the line itself seems to set a variable.
+bool is_set(std::string_view line, const std::string& name) {
+  if (std::getenv(name.c_str()) != nullptr) return true;
+  for (std::size_t at = line.find(name); at != std::string_view::npos;
+       at = line.find(name, at + 1)) {
+    const bool is_used = at > 0 && (line[at - 1] == '$' || line[at - 1] == '{');
+    if (!is_used) return true;
+  }
+  return false;
+}
+
 /// The braces that begin at `at` if they hold only a name like "out": "{ out }", "{OUT", "{{out}}".
 std::string braces_like_output(std::string_view line, std::size_t at) {
-  constexpr std::string_view opening = "{ ";
-  constexpr std::string_view closing = " }";
-  const std::size_t begin = std::min(line.find_first_not_of(opening, at), line.size());
+  const std::size_t begin = std::min(line.find_first_not_of("{ ", at), line.size());
   std::size_t end = begin;
   while (end < line.size() && (is_of_name(line[end]) || line[end] == '-')) ++end;
-  if (!begins_like_output(line.substr(begin, end - begin))) return "";
-  std::size_t close = std::min(line.find_first_not_of(closing, end), line.size());
-  if (line.substr(end, close - end).find('}') == std::string_view::npos) {
-    const bool ends_word = end == line.size() || line[end] == ' ';
-    if (begin != at + 1 || !ends_word) return "";
-    close = end;  // a brace is missing
-  } else {
+  const std::string name(line.substr(begin, end - begin));
+  if (!begins_like_output(name)) return "";
+  std::size_t close = std::min(line.find_first_not_of(" }", end), line.size());
+  if (line.substr(end, close - end).find('}') != std::string_view::npos) {
     close = line.substr(0, close).rfind('}') + 1;
+  } else {
+    const bool lacks_brace = line.find('}', end) == std::string_view::npos;
+    if (begin != at + 1 || !lacks_brace) return "";
+    close = end;
   }
   const bool is_variable = at > 0 && line[at - 1] == '$';
+  if (is_variable && name != "out" && is_set(line, name)) return "";
   const std::string_view word = line.substr(is_variable ? at - 1 : at, close - at + is_variable);
   return std::string(word == placeholder ? "" : word);
 }
@@ -138,13 +149,7 @@ std::string variable_like_output(std::string_view line, std::size_t at) {
   std::size_t end = at + 1;
   while (end < line.size() && is_of_name(line[end])) ++end;
   const std::string name(line.substr(at + 1, end - at - 1));
-  if (!begins_like_output(name) || std::getenv(name.c_str()) != nullptr) return "";
-  for (std::size_t other = line.find(name); other != std::string_view::npos;
-       other = line.find(name, other + 1)) {
-    const bool is_used = other > 0 && (line[other - 1] == '$' || line[other - 1] == '{');
-    if (!is_used) return "";
-  }
-  return "$" + name;
+  return begins_like_output(name) && !is_set(line, name) ? "$" + name : "";
 }
 
 }  // namespace
