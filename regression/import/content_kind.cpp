@@ -285,7 +285,6 @@ constexpr std::array other_programs{
     OtherProgram{"a program that rewrites JSON of Google Benchmark", "\"real_time\"",
                  "\"cpu_time\""},
     OtherProgram{"a program that rewrites JSON of hyperfine", "\"command\"", "\"times\""},
-    OtherProgram{"MLPerf without its mark :::MLLOG", "\"time_ms\"", "\"event_type\""},
     OtherProgram{"Go's testing", "\nBenchmark", "ns/op"},
     OtherProgram{"Caliper", "\"columns\"", "\"nodes\""},
     OtherProgram{"Caliper", "\"cali.caliper.version\""},
@@ -303,7 +302,8 @@ constexpr std::array other_programs{
     OtherProgram{"SQLite, as of Nsight Systems", "SQLite format 3"},
     OtherProgram{"MLPerf's LoadGen", "MLPerf Results Summary"},
     OtherProgram{"MLPerf before version 0.7", ":::MLPv0."},
-    OtherProgram{"MLPerf before version 0.7", ":::MLL "}};
+    OtherProgram{"MLPerf before version 0.7", ":::MLL "},
+    OtherProgram{"MLPerf without its mark :::MLLOG", "\"time_ms\"", "\"event_type\""}};
 
 /// Whether the first two lines are rows of equally many cells, of which the first are headings.
 bool is_csv(std::string_view text) {
