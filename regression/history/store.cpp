@@ -310,10 +310,10 @@ std::vector<std::string> notes_on_equal_files(std::span<const RunRecord> there,
     }
     if (equal == nullptr || names.whole(equal->commit) == commit) continue;
     notes.push_back(
-        fmt::format("{} has the same content as {} of commit {} and no time, and counts as a "
-                    "measurement of {}, too. If that is a mistake, measure {}",
+        fmt::format("{} has the same content as {} of commit {} and states no time, so it counts "
+                    "as a measurement of {}, too",
                     escape_for_terminal(run.file), escape_for_terminal(equal->file), equal->commit,
-                    run.commit, run.commit));
+                    run.commit));
   }
   return notes;
 }
