@@ -11,6 +11,7 @@
 
 #include "core/cluster/link_kind.hpp"
 #include "core/config/config_path.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "core/text/near_words.hpp"
 #include "core/text/suggest.hpp"
 
@@ -148,8 +149,10 @@ std::vector<std::string> read_aliases(const ConfigMap& map) {
   if (map.has("aliases")) aliases = map.texts("aliases");
   for (const std::string& alias : aliases) {
     if (plain_word(alias).empty()) {
-      map.refuse("aliases", fmt::format("with \"{}\", by which nothing can be found", alias),
-                 "Write what publications call it.");
+      map.refuse(
+          "aliases",
+          fmt::format("with \"{}\", by which nothing can be found", escape_for_terminal(alias)),
+          "Write what publications call it.");
     }
   }
   return aliases;

@@ -118,8 +118,8 @@ SeriesKey parse_head(std::string_view line) {
                                     escape_for_terminal(head.value("schema", "")), series_schema));
     }
     if (head.at("version") != version) {
-      throw ConfigError(
-          fmt::format("version {} of series is not known here", head.at("version").dump()));
+      throw ConfigError(fmt::format("version {} of series is not known here",
+                                    escape_for_terminal(head.at("version").dump())));
     }
     return parse_series_key(head.at("key").dump());
   } catch (const json::exception& error) {

@@ -42,8 +42,8 @@ std::vector<double> ratios_of(const json& run) {
   for (const json& error : run.at("errors")) {
     const double ratio = 1 + error.get<double>();
     if (!std::isfinite(ratio) || ratio <= 0) {
-      throw ConfigError(
-          fmt::format("an error of {} is none of a time: it is at least -1", error.dump()));
+      throw ConfigError(fmt::format("an error of {} is none of a time: it is at least -1",
+                                    escape_for_terminal(error.dump())));
     }
     ratios.push_back(ratio);
   }
@@ -72,7 +72,7 @@ Origin add_validation(ImportedRun& run) {
     const json document = json::parse(run.content);
     if (document.at("version") != 1) {
       throw ConfigError(fmt::format("version {} of validations is not known here",
-                                    document.at("version").dump()));
+                                    escape_for_terminal(document.at("version").dump())));
     }
     for (const json& one : document.at("runs")) {
       Point point;

@@ -55,18 +55,18 @@ ReadPlan parse_plan(const fs::path& path, const std::string& text) {
   std::string line;
   try {
     std::getline(stream, line);
-    const auto head = ordered_json::parse(line);
+    const auto head = nlohmann::json::parse(line);
     if (head.at("version") != plan_version) refuse_damaged(path, "of another version");
     if (!head.at("seed").is_number_unsigned())
       refuse_damaged(path, "its seed is not a whole number");
     plan.head = {head.at("suite"), head.at("build"), head.at("system"), head.at("seed")};
     while (std::getline(stream, line)) {
-      plan.cells.emplace(ordered_json::parse(line).at("cell").get<std::string>(), line + "\n");
+      plan.cells.emplace(nlohmann::json::parse(line).at("cell").get<std::string>(), line + "\n");
     }
     if (head.at("cells") != plan.cells.size()) {
       refuse_damaged(path, "it lacks cells");
     }
-  } catch (const ordered_json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     refuse_damaged(path, "a line is not JSON of a plan");
   }
   return plan;

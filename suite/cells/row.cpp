@@ -170,7 +170,7 @@ ordered_json conditions_json(const Conditions& conditions) {
   return value;
 }
 
-Conditions parse_conditions(const ordered_json& value) {
+Conditions parse_conditions(const nlohmann::json& value) {
   Conditions conditions{value.at("load"), value.at("runnable_threads"), value.at("clocks"), {}};
   if (!value.at("throttled").is_null())
     conditions.throttled = json_count<std::int64_t>(value.at("throttled"), "throttled");
@@ -241,7 +241,8 @@ std::string to_line(const CellRow& row) {
 CellRow parse_row(std::string_view line) {
   try {
     expect_json_depth(line);
-    const auto value = ordered_json::parse(line);
+    // The ordered form compares each key with all others.
+    const auto value = nlohmann::json::parse(line);
     if (value.at("schema") != schema || value.at("version") != version) {
       throw ConfigError("this is not a row of a cell that this dlscale can read");
     }
@@ -264,7 +265,7 @@ CellRow parse_row(std::string_view line) {
     row.before = parse_conditions(value.at("before"));
     row.after = parse_conditions(value.at("after"));
     return row;
-  } catch (const ordered_json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     throw ConfigError("this is not a row of a cell");
   }
 }
