@@ -210,8 +210,15 @@ void NcclTest::read_row(std::string_view line) {
   for (const auto& [name, value] : row.parameters) {
     if (name != "count") key.axes[name] = value;
   }
-  for (const NcclSide& side : row.sides) {
-    if (side.time != "N/A") add_side(key, side);
+  const std::size_t before = sides_.size();
+  try {
+    for (const NcclSide& side : row.sides) {
+      if (side.time != "N/A") add_side(key, side);
+    }
+  } catch (const ConfigError&) {
+    // A garbled cell makes the whole row doubtful.
+    sides_.erase(sides_.begin() + static_cast<std::ptrdiff_t>(before), sides_.end());
+    throw;
   }
 }
 
