@@ -151,7 +151,8 @@ ResultFile read_results(const fs::path& path) {
 
 ResultFile parse_results(const fs::path& path, std::string_view text) {
   std::vector<Line> lines = lines_of(text);
-  if (!lines.empty() && is_cut_short(lines.back())) lines.pop_back();
+  const bool is_cut = !lines.empty() && is_cut_short(lines.back());
+  if (is_cut) lines.pop_back();
   if (lines.empty()) {
     throw ConfigError(
         fmt::format("{} holds no results. Remove it, or measure again.", path.string()));
@@ -162,6 +163,9 @@ ResultFile parse_results(const fs::path& path, std::string_view text) {
   try {
     file.header = parse_header(lines[number].text);
     for (number = 1; number < lines.size(); ++number) read_line(file, lines[number].text);
+    if (is_cut && file.complete) {
+      throw ConfigError("there is more after the line that ends the file");
+    }
   } catch (const ConfigError& error) {
     refuse_other_kind(path, FileKind::results);
     throw ConfigError(

@@ -1,8 +1,9 @@
-// dlscale_fuzz [--inputs N] [--seconds S] [--seed S] [TARGET…]: damages files that users write, at
-// random and the same for every seed, and does with each what the program would. After S seconds
-// in all, of which each target has an equal share, it draws no more. Every one must be used, or
-// refused by one sentence; none may crash, hang, or lead to a time that is negative
-// or not finite. What fails is kept, and its path is printed.
+// dlscale_fuzz [--inputs N] [--seconds S] [--seed S] [--growth BYTES] [TARGET…]: damages files that
+// users write, at random and the same for every seed, and does with each what the program would.
+// After S seconds in all, of which each target has an equal share, it draws no more. Every one must
+// be used, or refused by one sentence; none may crash, hang, or lead to a time that is negative or
+// not finite. What fails is kept, and its path is printed. With --growth, it repeats parts of
+// undamaged files up to so many bytes instead: the work must not grow faster than their size.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "tests/core/mutator.hpp"
+#include "tests/fuzz/growth.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace dlscale::fuzz {
@@ -26,15 +30,11 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// Of the larger inputs, which show work that grows with the square of the size.
-constexpr std::size_t stretched_bytes = std::size_t{1} << 16U;
-/// Large inputs take long, so that CI tries none.
-constexpr std::size_t with_large_ones = 1000;
-
 struct Options {
   std::size_t inputs = 1000;  ///< of each target
   double seconds = 1e9;       ///< of all targets
   std::uint32_t seed = 20261123;
+  std::size_t growth = 0;                    ///< 0: damage files
   std::vector<std::string_view> names = {};  ///< empty: all
 };
 
@@ -55,11 +55,6 @@ class Fuzzer {
   Tally run(std::size_t inputs, Clock::time_point end) {
     for (const std::string& seed : seeds_) try_one(seed, true);
     for (const std::string& kept : kept_inputs(target_)) try_one(kept, false);
-    if (inputs >= with_large_ones) {
-      for (const std::string& large : stretched(seeds_.front(), stretched_bytes)) {
-        try_one(large, false);
-      }
-    }
     for (std::size_t i = 0; i < inputs / target_.one_in && Clock::now() < end; ++i) {
       try_one(mutated_(seeds_[i % seeds_.size()]), false);
     }
@@ -115,6 +110,8 @@ Options parse(std::span<const std::string_view> words) {
       options.seconds = number_after<double>(words, i++);
     } else if (words[i] == "--seed") {
       options.seed = number_after<std::uint32_t>(words, i++);
+    } else if (words[i] == "--growth") {
+      options.growth = number_after<std::size_t>(words, i++);
     } else {
       if (find_target(words[i]) == nullptr) {
         throw std::invalid_argument(fmt::format("{} is not a target", words[i]));
@@ -125,16 +122,64 @@ Options parse(std::span<const std::string_view> words) {
   return options;
 }
 
-/// How many inputs failed.
-std::size_t fuzz(const Options& options) {
-  const fs::path folder = make_folder();
-  std::size_t failed = 0;
+std::vector<const Target*> asked_for(const Options& options) {
   std::vector<const Target*> asked;
   for (const Target& target : targets()) {
     const bool is_asked = options.names.empty() ||
                           std::ranges::find(options.names, target.name) != options.names.end();
     if (is_asked) asked.push_back(&target);
   }
+  return asked;
+}
+
+/// Compares each fourth byte with all others.
+void use_in_quadratic_time(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  constexpr std::size_t step = 4;
+  volatile std::size_t equal = 0;
+  for (std::size_t i = 0; i < text.size(); i += step) {
+    for (std::size_t j = 0; j < text.size(); j += step)
+      equal = equal + (text[i] == text[j] ? 1 : 0);
+  }
+}
+
+/// Prints what is wrong with a target's growths, and returns their number.
+std::size_t report_growths(const Target& target, const fs::path& folder, std::size_t bytes) {
+  const auto start = Clock::now();
+  const fs::path file = folder / fmt::format("grown{}", target.extension);
+  const std::vector<std::string> faults = growth_faults(target, file, bytes);
+  for (const std::string& fault : faults) fmt::print(stderr, "{}: {}\n", target.name, fault);
+  const double took = std::chrono::duration<double>(Clock::now() - start).count();
+  fmt::print("{:12} {:6} failed  {:.1f} s\n", target.name, faults.size(), took);
+  std::fflush(stdout);
+  return faults.size();
+}
+
+/// How many growths failed.
+std::size_t grow(const Options& options) {
+  const fs::path folder = make_folder();
+  const Target quadratic{"quadratic", ".txt", [] { return std::vector<std::string>{"a b\n"}; },
+                         use_in_quadratic_time};
+  std::size_t failed = 0;
+  const Growth whole = growths_of(quadratic.seeds().front()).front();
+  if (growth_fault(quadratic, folder / "grown.txt", whole, options.growth).empty()) {
+    fmt::print(stderr, "quadratic work is not seen; try more bytes\n");
+    ++failed;
+  }
+  for (const Target* target : asked_for(options)) {
+    failed += report_growths(*target, folder, options.growth);
+  }
+  fs::remove_all(folder);
+  return failed;
+}
+
+/// How many inputs failed.
+std::size_t fuzz(const Options& options) {
+  if (options.growth > 0) return grow(options);
+  const fs::path folder = make_folder();
+  std::size_t failed = 0;
+  const std::vector<const Target*> asked = asked_for(options);
   double left = options.seconds;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const Target& target = *asked[i];

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -15,6 +12,7 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "regression/history/run.hpp"
 #include "regression/rounds/run_values.hpp"
+#include "tests/fuzz/row_counts.hpp"
 
 namespace dlscale::fuzz {
 
@@ -60,62 +58,6 @@ std::string written(const history::ImportedRun& run) {
   }
   for (const std::string& note : run.notes) text += note + '\n';
   return text;
-}
-
-bool is_whole(std::string_view word) {
-  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// Lines of a table that must give a point each: undamaged ones without a launcher's prefix.
-std::size_t rows_of_table(const std::string& content, std::string_view format) {
-  const std::size_t least_words = format == "OSU" ? 2 : 12;
-  std::istringstream lines(content);
-  std::size_t rows = 0;
-  bool has_headings = false;
-  for (std::string line; std::getline(lines, line);) {
-    has_headings = has_headings || line.find(format == "OSU" ? "# Size" : "busbw") != line.npos;
-    std::istringstream words(line);
-    std::vector<std::string> all;
-    for (std::string word; words >> word;) all.push_back(word);
-    const bool is_row = has_headings && all.size() >= least_words && is_whole(all[0]) &&
-                        is_whole(all[1]) && line.find("N/A") == line.npos;
-    rows += is_row ? 1 : 0;
-  }
-  return rows;
-}
-
-/// Elements of a list of a JSON object that must give a point each.
-std::size_t rows_of_json(const std::string& content, const char* list) {
-  const nlohmann::json document = nlohmann::json::parse(content, nullptr, false);
-  if (!document.is_object() || !document.contains(list)) return 0;
-  const nlohmann::json& rows = document.at(list);
-  if (std::string_view(list) != "benchmarks") return rows.size();
-  return static_cast<std::size_t>(std::ranges::count_if(rows, [](const nlohmann::json& row) {
-    return row.is_object() && row.value("run_type", nlohmann::json()) == "iteration" &&
-           row.contains("real_time");
-  }));
-}
-
-/// Fails if rows were left out without a note.
-void expect_none_lost(const history::ImportedRun& run) {
-  if (!run.notes.empty()) return;
-  std::size_t rows = 0;
-  std::size_t counted = run.points.size();
-  if (run.format == "hyperfine") rows = rows_of_json(run.content, "results");
-  if (run.format == "dlscale.validation") rows = rows_of_json(run.content, "runs");
-  if (run.format == "nccl-tests" || run.format == "OSU") {
-    rows = rows_of_table(run.content, run.format);
-  }
-  if (run.format == "Google Benchmark") {
-    rows = rows_of_json(run.content, "benchmarks");
-    counted = 0;
-    for (const history::KeyedPoint& keyed : run.points) {
-      if (keyed.key.metric == "real_time") counted += keyed.point.summary.n;
-    }
-  }
-  if (counted < rows) {
-    throw std::logic_error(fmt::format("{} rows became {} points without a note", rows, counted));
-  }
 }
 
 /// As the gate reads what a command wrote.
@@ -229,7 +171,7 @@ void use_history(const fs::path& file) {
     expect_same_again(keyed);
     expect_measured(keyed);
   }
-  expect_none_lost(run);
+  expect_each_row_told(run);
   const bool is_repeated = fnv1a(run.content) % 8 == 0;  // as it takes as long as the rest
   if (is_repeated && written(run) != written(history::read_run(file.string(), options))) {
     throw std::logic_error("the same file gives another answer");

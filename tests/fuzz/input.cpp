@@ -8,7 +8,6 @@
 #include <exception>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <stdexcept>
 
 #include "core/base/error.hpp"
@@ -34,14 +33,6 @@ std::string fault_of(const std::string& sentence) {
   return {};
 }
 
-std::string repeated(std::string_view text, std::size_t bytes) {
-  std::string all;
-  if (text.empty()) return all;
-  all.reserve(bytes + text.size());
-  while (all.size() < bytes) all += text;
-  return all;
-}
-
 }  // namespace
 
 Outcome try_input(const Target& target, const fs::path& file, std::string_view text) {
@@ -64,36 +55,6 @@ Outcome try_input(const Target& target, const fs::path& file, std::string_view t
     outcome.fault = fmt::format("{} bytes take {:.0f} s", text.size(), took);
   }
   return outcome;
-}
-
-std::vector<std::string> stretched(const std::string& text, std::size_t bytes) {
-  std::vector<std::string> all{repeated(text, bytes)};
-  std::set<std::string_view> seen;
-  constexpr std::size_t most_lines = 20;
-  for (std::size_t begin = 0; begin < text.size() && seen.size() < most_lines;) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    if (seen.insert(line).second) {
-      all.push_back(text.substr(0, begin) + repeated(line, bytes) + text.substr(end));
-    }
-    begin = end;
-  }
-  // Brackets that nest in place of each value.
-  const std::string nested = repeated("[", bytes / 2) + repeated("]", bytes / 2);
-  std::size_t places = 0;
-  for (std::size_t at = text.find(':'); at != text.npos && places < most_lines; ++places) {
-    const std::size_t end = std::min(text.find_first_of(",}\n", at), text.size());
-    all.push_back(text.substr(0, at + 1) + nested + text.substr(end));
-    at = text.find(':', end);
-  }
-  for (const std::string_view part : {"[", "{\"a\":", "- ", "(", "\t", "1", "\"", "a: &a *a\n"}) {
-    all.push_back(repeated(part, bytes));
-    const std::size_t middle = text.find_first_of(":,", text.size() / 2);
-    if (middle != std::string::npos) {
-      all.push_back(text.substr(0, middle + 1) + repeated(part, bytes) + text.substr(middle + 1));
-    }
-  }
-  return all;
 }
 
 std::vector<std::string> kept_inputs(const Target& target) {

@@ -19,10 +19,6 @@ struct Outcome {
 /// sentence of an Error, another exception, or more than `longest_s` of processor time.
 Outcome try_input(const Target& target, const std::filesystem::path& file, std::string_view text);
 
-/// Large inputs that show work which grows with the square of the size: the whole text, each of its
-/// lines, and brackets, repeated up to `bytes`.
-std::vector<std::string> stretched(const std::string& text, std::size_t bytes);
-
 /// Inputs that once failed, which tests/fuzz/corpus keeps in a folder of the target's name.
 std::vector<std::string> kept_inputs(const Target& target);
 

@@ -3,10 +3,14 @@
 //   dlscale_fuzz --target=NAME --seeds=FOLDER
 //                                          writes the seeds of a target and, as FOLDER.dict, the
 //                                          words in them, and stops
+//   dlscale_fuzz --target=NAME --growth=BYTES
+//                                          repeats parts of the seeds up to so many bytes, prints
+//                                          what takes more work than its size, and stops
 //   dlscale_fuzz --target=NAME [option of libFuzzer]… [FOLDER of inputs]…
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -17,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/fuzz/growth.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace dlscale::fuzz {
@@ -64,18 +69,28 @@ void write_seeds(const fs::path& folder) {
   for (const std::string& word : words) dictionary << '"' << word << "\"\n";
 }
 
+/// Exit code of a run that only looks at growths.
+int look_at_growths(std::size_t bytes) {
+  const std::vector<std::string> faults = growth_faults(*chosen, file, bytes);
+  for (const std::string& fault : faults) fmt::print(stderr, "{}: {}\n", chosen->name, fault);
+  return faults.empty() ? 0 : 1;
+}
+
 void start(int count, char** words) {
   std::string seeds;
+  std::size_t bytes = 0;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
     constexpr std::string_view target = "--target=";
     constexpr std::string_view folder = "--seeds=";
+    constexpr std::string_view growth = "--growth=";
     if (word == "--targets") {
       print_names();
       std::exit(0);
     }
     if (word.starts_with(target)) chosen = find_target(word.substr(target.size()));
     if (word.starts_with(folder)) seeds = word.substr(folder.size());
+    if (word.starts_with(growth)) bytes = std::strtoull(word.data() + growth.size(), nullptr, 10);
   }
   if (chosen == nullptr) {
     fmt::print(stderr, "dlscale_fuzz: name one of the targets (--targets) with --target=NAME.\n");
@@ -87,6 +102,7 @@ void start(int count, char** words) {
   }
   file = make_folder() / fmt::format("input{}", chosen->extension);
   std::atexit([] { fs::remove_all(file.parent_path()); });
+  if (bytes > 0) std::exit(look_at_growths(bytes));
 }
 
 }  // namespace

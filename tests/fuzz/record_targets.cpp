@@ -6,6 +6,8 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <type_traits>
@@ -26,6 +28,7 @@
 #include "regression/rounds/round_lines.hpp"
 #include "suite/cells/row.hpp"
 #include "suite/launch/slurm.hpp"
+#include "tests/fuzz/row_counts.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace dlscale::fuzz {
@@ -97,6 +100,22 @@ void lay_out(std::string_view text, const fs::path& folder) {
       if (place == known) file.open(folder / known, std::ios::binary);
     }
   }
+}
+
+/// Points of all series, a run and part once: merged branches repeat lines.
+std::size_t points_below(const fs::path& folder) {
+  std::size_t points = 0;
+  for (const auto& entry : fs::directory_iterator(folder / "series")) {
+    std::set<std::pair<std::string, int>> seen;
+    const std::string text = text_of(entry.path());
+    for (const std::string_view line : lines_of(text)) {
+      const nlohmann::json point = nlohmann::json::parse(line, nullptr, false);
+      if (!point.is_object() || !point.contains("run") || !point.contains("part")) continue;
+      seen.emplace(point.at("run"), point.at("part"));
+    }
+    points += seen.size();
+  }
+  return points;
 }
 
 /// Removes a folder at the end of its life.
@@ -190,16 +209,19 @@ void use_store(const fs::path& file) {
   }
   history::SeriesKey key;
   std::size_t before = 0;
+  std::size_t incomplete = 0;
   (void)store.each_series(
       [](const history::SeriesKey&) { return true; },
       [&](history::Series&& series) {
         key = series.key;
         before += series.points.size();
+        incomplete += series.incomplete;
         for (const history::Point& point : series.points) {
           (void)history::parse_point(history::point_line(point).substr(0, std::string::npos));
         }
         (void)history::by_commit(series.points);
       });
+  if (incomplete == 0) expect_all_read("points", points_below(folder.path), before);
   if (key.suite.empty()) return;
   const std::array runs{run_of(key)};
   const std::size_t added = store.add(runs).runs;
@@ -231,7 +253,13 @@ std::vector<std::string> gate_seeds() {
 }
 
 void use_gate(const fs::path& file) {
-  const regression::GateReport report = regression::gate_report_of(text_of(file), "gate.json");
+  const std::string text = text_of(file);
+  const regression::GateReport report = regression::gate_report_of(text, "gate.json");
+  const nlohmann::json metrics = nlohmann::json::parse(text).at("metrics");
+  expect_all_read("metrics", metrics.size(), report.metrics.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    expect_all_read("pairs", metrics[i].at("pairs").size(), report.metrics[i].pairs.size());
+  }
   const std::string written = to_json(report);
   expect_equal("a gate", written, to_json(regression::gate_report_of(written, "gate.json")));
   if (!is_plain_line(gate_headline(report))) throw std::logic_error("a headline of several lines");
@@ -260,7 +288,10 @@ void use_rounds(const fs::path& file) {
     for (const regression::Round& round : lines.rounds) text += regression::round_line(round);
     return text;
   };
-  const regression::RoundLines lines = regression::parse_round_lines(text_of(file), "rounds.jsonl");
+  const std::string file_text = text_of(file);
+  const regression::RoundLines lines = regression::parse_round_lines(file_text, "rounds.jsonl");
+  const auto whole_lines = static_cast<std::size_t>(std::ranges::count(file_text, '\n'));
+  expect_all_read("lines", whole_lines, lines.rounds.size() + (lines.question ? 1 : 0));
   const std::string text = written(lines);
   expect_equal("a file of rounds", text,
                written(regression::parse_round_lines(text, "rounds.jsonl")));
@@ -303,6 +334,14 @@ void use_slurm(const fs::path& file) {
   const std::vector<suite::SlurmNode> nodes = suite::parse_nodes(text);
   for (const std::string& shown : {suite::unusable_text(nodes), suite::lost_text(nodes)}) {
     if (!is_plain_line(shown)) throw std::logic_error("a list of nodes has several lines");
+  }
+  for (const std::string_view line : lines_of(text)) {
+    const std::size_t bar = line.find('|');
+    if (bar == line.npos || bar + 1 == line.size()) continue;  // without a state
+    const auto is_of_line = [line](const suite::SlurmNode& node) {
+      return line.find(node.name) != line.npos && line.find(node.state) != line.npos;
+    };
+    if (std::ranges::none_of(nodes, is_of_line)) throw std::logic_error("a node is lost");
   }
   const suite::SlurmJob job = suite::parse_job(text);
   if (nodes.empty() && job.state.empty() && suite::parse_submission(text).empty()) {
@@ -349,6 +388,10 @@ std::vector<std::string> result_seeds() {
 
 void use_result_lines(const fs::path& file) {
   const ResultFile results = read_results(file);
+  // A writer that was killed may have cut the last line.
+  const std::size_t read = 1 + results.measurements.size() + (results.complete ? 1 : 0);
+  const std::size_t there = rows_in(read_input(file, ""));
+  expect_all_read("lines", there, read + (!results.complete && there == read + 1 ? 1 : 0));
   const std::string header = header_line(results.header);
   const auto line = [](const std::string& text) {
     return text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;

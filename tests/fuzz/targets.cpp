@@ -1,7 +1,6 @@
 #include "tests/fuzz/targets.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -25,17 +25,13 @@
 #include "core/network/timed_layers.hpp"
 #include "core/run/framework_file.hpp"
 #include "core/run/run.hpp"
+#include "core/system/input_file.hpp"
 #include "model/machine/machine.hpp"
-#include "model/published/baselines/baselines.hpp"
-#include "model/published/cases/case_file.hpp"
-#include "model/published/cases/prediction.hpp"
-#include "model/published/curves/predict.hpp"
-#include "model/published/scaling/fit/fitted_file.hpp"
-#include "model/published/scaling/predictor.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/timed_iteration.hpp"
 #include "suite/definition/suite.hpp"
-#include "tests/core/case_lines.hpp"
+#include "tests/fuzz/expect.hpp"
+#include "tests/fuzz/row_counts.hpp"
 #include "train/data/manifest.hpp"
 
 namespace dlscale::fuzz {
@@ -58,16 +54,6 @@ std::vector<std::string> configs(std::string_view folder) {
   std::ranges::sort(texts, {},
                     [](const std::string& text) { return std::pair(text.size(), text); });
   return texts;
-}
-
-void expect_time(std::string_view what, Seconds time) {
-  if (std::isfinite(time.si()) && time.si() >= 0) return;
-  throw std::logic_error(fmt::format("{} is {} s", what, time.si()));
-}
-
-void expect_rate(std::string_view what, double rate) {
-  if (std::isfinite(rate) && rate > 0) return;
-  throw std::logic_error(fmt::format("{} is {}", what, rate));
 }
 
 /// Under one schedule and on one number of ranks, others for each text of the file.
@@ -147,63 +133,6 @@ std::vector<std::string> machine_seeds() {
   return texts;
 }
 
-void expect_predictions(std::span<const cases::CasePrediction> predictions) {
-  for (const cases::CasePrediction& prediction : predictions) {
-    for (const auto& value : prediction.values) {
-      if (!value) continue;
-      expect_rate("a predicted number", value->value);
-      if (value->low && !(*value->low <= *value->high)) throw std::logic_error("an empty interval");
-    }
-    for (const cases::PredictedTerm& term : prediction.terms) expect_time(term.name, term.time);
-  }
-  (void)cases::prediction_lines(predictions);
-}
-
-void use_cases(const fs::path& file) {
-  const cases::CaseFile read = cases::read_cases(file);
-  for (const auto& baseline : model::training_baselines()) {
-    expect_predictions(model::predict(baseline, read.trainings));
-  }
-  static const DeviceCatalogue devices = DeviceCatalogue::load();
-  for (const auto& baseline : model::cold_baselines()) {
-    expect_predictions(model::predict(baseline, read.trainings, devices));
-  }
-  for (const auto& baseline : model::curve_baselines()) {
-    expect_predictions(model::predict(baseline, read.curves));
-  }
-  static const model::scaling::FactSources sources = model::scaling::FactSources::load();
-  static const model::scaling::ScalingFile fitted =
-      model::scaling::load_scaling(std::string(model::scaling::usual_scaling));
-  expect_predictions(model::scaling::predict(fitted.fitted, sources, read.trainings));
-  expect_predictions(model::predict_curves(read.curves));
-}
-
-void use_scaling(const fs::path& file) {
-  static const model::scaling::FactSources sources = model::scaling::FactSources::load();
-  static const cases::CaseFile training = [] {
-    const fs::path path =
-        fs::temp_directory_path() / fmt::format("dlscale_case_{}.jsonl", getpid());
-    std::ofstream(path, std::ios::binary) << test::training_line << '\n';
-    cases::CaseFile read = cases::read_cases(path);
-    fs::remove(path);
-    return read;
-  }();
-  const model::scaling::ScalingFile fitted = model::scaling::load_scaling(file.string());
-  expect_predictions(model::scaling::predict(fitted.fitted, sources, training.trainings));
-}
-
-void use_predictions(const fs::path& file) {
-  expect_predictions(cases::read_predictions(file));
-}
-
-std::vector<std::string> prediction_seeds() {
-  return {R"({"id":"made/a","samples_per_s":900.5,"low":800,"high":1000,"status":"ok",)"
-          R"("terms":[{"name":"forward","time_s":0.1,"basis":"measured"}]})"
-          "\n"
-          R"({"id":"made/b","status":"not_covered","reason":"fsdp"})"
-          "\n"};
-}
-
 /// With the placeholders that `dlscale run` fills in.
 void use_suite(const fs::path& file) {
   const suite::Suite suite = suite::load_suite(file.string(),
@@ -229,6 +158,7 @@ void use_layer_times(const fs::path& file) {
   static const std::vector<TimedMessage> messages{{4, Bytes(1e3), Seconds(1e-4)},
                                                   {4, Bytes(1e6), Seconds(1e-3)}};
   const TimedLayers layers = read_timed_layers(file);
+  expect_all_read("layers", rows_in(read_input(file, ""), '#') - 1, layers.layers.size());
   Run run;
   run.ranks = 4;
   for (const Schedule schedule : {Schedule::wait_free, Schedule::merged, Schedule::horovod}) {
@@ -245,6 +175,7 @@ std::vector<std::string> message_seeds() {
 
 void use_message_times(const fs::path& file) {
   const std::vector<TimedMessage> messages = read_timed_messages(file);
+  expect_all_read("messages", rows_in(read_input(file, ""), '#') - 1, messages.size());
   for (const int ranks : {2, 4}) {
     model::Notes notes;
     const LinearCost cost = model::timed_cost(messages, ranks, Bytes(1e9), notes);
@@ -262,6 +193,8 @@ std::vector<std::string> manifest_seeds() {
 /// The pictures need not be there.
 void use_manifest(const fs::path& file) {
   const train::Manifest manifest = train::read_manifest(file);
+  expect_all_read("pictures", nlohmann::json::parse(read(file)).at("pictures").size(),
+                  manifest.pictures.size());
   for (const train::Manifest::Entry& entry : manifest.pictures) {
     if (entry.label < 0 || entry.bytes < 0) throw std::logic_error("a negative label or size");
   }
@@ -290,11 +223,7 @@ void use_options(const fs::path& file) {
 }
 
 const std::array all_targets{
-    Target{"cases", ".jsonl",
-           [] {
-             return std::vector{std::string(test::training_line), std::string(test::curve_line)};
-           },
-           use_cases},
+    Target{"cases", ".jsonl", case_seeds, use_cases},
     Target{"predictions", ".jsonl", prediction_seeds, use_predictions},
     Target{"network", ".yaml", [] { return configs("networks"); }, use_network, 5},
     Target{"cluster", ".yaml", [] { return configs("clusters"); }, use_cluster, 3},
@@ -309,6 +238,7 @@ const std::array all_targets{
     Target{"google", ".json", google_seeds, use_history},
     Target{"nccl_tests", ".txt", nccl_seeds, use_history},
     Target{"osu", ".txt", osu_seeds, use_history},
+    Target{"tables", ".txt", table_seeds, use_table},
     Target{"hyperfine", ".json", hyperfine_seeds, use_history},
     Target{"mllog", ".txt", mllog_seeds, use_history},
     Target{"validation", ".json", validation_seeds, use_history},

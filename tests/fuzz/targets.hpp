@@ -15,14 +15,21 @@ struct Target {
   /// Whole files, which are read and used as they are.
   std::vector<std::string> (*seeds)();
   /// Reads a file and uses what it says, as the program would. Throws an Error if the file is
-  /// refused, std::logic_error if what comes of it is not a finite time ≥ 0, or is another once it was
-  /// written and read again.
+  /// refused, std::logic_error if what comes of it is not a finite time ≥ 0, or is another once it
+  /// was written and read again.
   void (*use)(const std::filesystem::path& file);
   /// Of the inputs asked for, one in so many is tried: more where each takes long.
   std::size_t one_in = 1;
 };
 
 std::span<const Target> targets();
+
+/// Published cases, predictions of them, and the model of scaling that predicts them.
+std::vector<std::string> case_seeds();
+void use_cases(const std::filesystem::path& file);
+std::vector<std::string> prediction_seeds();
+void use_predictions(const std::filesystem::path& file);
+void use_scaling(const std::filesystem::path& file);
 
 /// Result files as `bench` writes them, short, of several benchmarks.
 std::vector<std::string> result_seeds();
@@ -38,6 +45,11 @@ std::vector<std::string> mllog_seeds();
 std::vector<std::string> validation_seeds();
 /// Reads one as a history and as a gate would, and writes and reads its keys and points.
 void use_history(const std::filesystem::path& file);
+
+/// Tables of nccl-tests and OSU's benchmarks that are whole but for a cell a row: each row counts,
+/// or a note names it.
+std::vector<std::string> table_seeds();
+void use_table(const std::filesystem::path& file);
 
 /// The files of a history, in turn after lines "%% NAME"; a run is added to it.
 std::vector<std::string> store_seeds();

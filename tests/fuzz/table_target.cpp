@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.hpp"
+#include "regression/history/run.hpp"
+#include "tests/fuzz/row_counts.hpp"
+#include "tests/fuzz/targets.hpp"
+
+namespace dlscale::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+namespace history = regression::history;
+
+/// A table whose rows are as a tool prints them, but for a cell of each that the input names.
+struct Table {
+  std::string text;
+  std::size_t rows = 0;  ///< or sides of rows
+};
+
+/// What the input says of a row: "7 nan".
+struct Cell {
+  std::size_t column = 0;
+  std::string value;
+};
+
+/// Letters that neither end a cell nor begin a comment or the label of a launcher.
+bool is_of_cell(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+         std::string_view("+-.,*/%_").find(letter) != std::string_view::npos;
+}
+
+Cell cell_of(std::string_view line, std::size_t columns) {
+  Cell cell;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), cell.column);
+  cell.column %= columns;
+  const std::size_t at = static_cast<std::size_t>(end - line.data()) + 1;
+  if (at < line.size()) cell.value = line.substr(at);
+  std::erase_if(cell.value, [](char letter) { return !is_of_cell(letter); });
+  // A row begins with a number.
+  if (cell.column == 0 || cell.value.empty()) cell.value = "1" + cell.value;
+  return cell;
+}
+
+/// Writes each row behind `prefix`, and the line before and after them.
+template <std::size_t columns, class RowsOf>
+Table table_of(std::istream& input, const std::string& prefix, std::string_view before,
+               const std::array<std::string_view, columns>& row, std::string_view after,
+               RowsOf rows_of) {
+  Table table;
+  const auto add = [&](std::string_view lines) {
+    std::istringstream stream{std::string(lines)};
+    for (std::string line; std::getline(stream, line);) table.text += prefix + line + '\n';
+  };
+  add(before);
+  std::size_t size = 8;
+  for (std::string line; std::getline(input, line); size += 8) {
+    const Cell cell = cell_of(line, columns);
+    std::string text = "  " + (cell.column == 0 ? cell.value : std::to_string(size));
+    for (std::size_t i = 1; i < columns; ++i) {
+      text += fmt::format("  {}", i == cell.column ? cell.value : row[i]);
+    }
+    add(text);
+    table.rows += rows_of(cell);
+  }
+  add(after);
+  return table;
+}
+
+Table nccl_table(std::istream& input, const std::string& prefix) {
+  constexpr std::string_view before =
+      "# Collective test starting: all_reduce_perf\n"
+      "# nThread 1 nGpus 2 minBytes 8 maxBytes 64 step: 2(factor) iters: 20 validation: 1\n"
+      "#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n";
+  constexpr std::string_view after = "# Out of bounds values : 0 OK\n";
+  constexpr std::array<std::string_view, 13> row{"8",   "2", "float", "sum", "-1",  "20.1", "0.4",
+                                                 "0.5", "0", "25.2",  "0.3", "0.4", "0"};
+  constexpr std::array<std::size_t, 2> times{5, 9};
+  return table_of(input, prefix, before, row, after, [&](const Cell& cell) -> std::size_t {
+    const bool is_time = std::ranges::count(times, cell.column) > 0;
+    return is_time && cell.value == "N/A" ? 1 : 2;  // the tool measures one side alone
+  });
+}
+
+Table osu_table(std::istream& input, const std::string& prefix) {
+  constexpr std::string_view before =
+      "# OSU MPI Allreduce Latency Test v7.3\n"
+      "# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations\n";
+  constexpr std::array<std::string_view, 5> row{"8", "9.16", "8.60", "9.85", "1000"};
+  return table_of(input, prefix, before, row, "", [](const Cell&) -> std::size_t { return 1; });
+}
+
+}  // namespace
+
+std::vector<std::string> table_seeds() {
+  return {"n\n5 20.2\n8 3\n5 nan\n9 N/A\n0 12x\n6 -0.4\n7 1e999\n2 half\n4 0\n",
+          "o\n1 3.5\n1 0.00\n0 1e6\n1 1,5\n1 -\n4 x\n", "n[1,0]<stdout>: \n5 0\n8 1.67772e+07\n",
+          "o0: \n1 3.5\n1 inf\n"};
+}
+
+/// The first line has the tool's letter and what a launcher prints before each line.
+void use_table(const fs::path& file) {
+  std::ifstream input(file, std::ios::binary);
+  std::string first;
+  std::getline(input, first);
+  std::string prefix = first.empty() ? "" : first.substr(1);
+  std::erase(prefix, '#');
+  const Table table = first.starts_with('o') ? osu_table(input, prefix) : nccl_table(input, prefix);
+  const fs::path log = file.parent_path() / "table.txt";
+  fs::remove(log);
+  std::ofstream(log, std::ios::binary) << table.text;
+  history::RunOptions options;
+  options.commit = "c1";
+  options.time = 0;
+  const history::ImportedRun run = history::read_run(log.string(), options);
+  expect_all_read("rows", table.rows, rows_told(run));
+}
+
+}  // namespace dlscale::fuzz
