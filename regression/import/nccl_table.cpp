@@ -77,6 +77,7 @@ NcclTable::NcclTable(std::string_view line) : headings_(words_of(line)) {
                     "and no version has more than {}",
                     parameters_, most_parameters));
   }
+  expect_no_bandwidths_before(times.front());
   time_name_ = headings_[parameters_].text;
   const bool has_timestamp = headings_.back().text == "timestamp";
   const std::size_t end = headings_.size() - (has_timestamp ? 1 : 0);
@@ -89,6 +90,17 @@ NcclTable::NcclTable(std::string_view line) : headings_(words_of(line)) {
   // A timestamp is a date and a clock.
   if (has_timestamp) headings_.push_back({"clock", headings_.back().end + 9});
   blanks_ = blank_columns();
+}
+
+/// A garbled heading would make the first side a list of parameters.
+void NcclTable::expect_no_bandwidths_before(std::size_t time) const {
+  for (std::size_t i = 0; i < time; ++i) {
+    if (headings_[i].text != "algbw" && headings_[i].text != "busbw") continue;
+    throw ConfigError(fmt::format(
+        "the headings have a column {} before the first time, so whose values they are is not "
+        "known",
+        headings_[i].text));
+  }
 }
 
 NcclTable::SideColumns NcclTable::side_from(std::size_t time, std::size_t end) const {

@@ -59,6 +59,7 @@ class NcclTable {
     std::size_t wrong = 0;
   };
   static std::vector<Word> words_of(std::string_view line);
+  void expect_no_bandwidths_before(std::size_t time) const;
   [[nodiscard]] SideColumns side_from(std::size_t time, std::size_t end) const;
   [[nodiscard]] std::vector<std::string> cells_of(const std::vector<Word>& words) const;
   /// Sets of columns that versions and options leave blank: parameters in words, and a whole side.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -311,14 +312,14 @@ class OsuReader {
     const std::string row = has_sizes_ ? size + " B" : "the row";
     if (words.empty()) throw ConfigError(row + " has no value");
     const std::string& value = words.front();
-    const double read = printed_number(value, quantity_->heading);
-    if (!(read > 0)) {
+    const double read = printed_number(value, quantity_->heading) * quantity_->scale;
+    if (!(read > 0) || !std::isfinite(read)) {
       throw ConfigError(fmt::format("{} with {} {}, which nothing measured can be", row,
                                     quantity_->heading, value));
     }
     expect_validity(words, row);
     if (has_transmit_size_) key_.axes["transmitted"] = words.back();
-    add(size, read * quantity_->scale, printed_rounding(value) * quantity_->scale);
+    add(size, read, printed_rounding(value) * quantity_->scale);
     last_row_ = row;
     last_value_ = words.size() == 1 ? value : "";
   }

@@ -110,6 +110,17 @@ TEST(Osu, LeaveOutOneRowThatIsNotRight) {
   }
 }
 
+TEST(Osu, LeaveOutRatesThatNoNumberHolds) {
+  for (const char* value : {"1e308", "1.7e305", "1e-330", "inf"}) {
+    const ImportedRun run = read_log(
+        fmt::format("# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1   5.02\n"
+                    "2   {}\n",
+                    value));
+    EXPECT_EQ(run.points.size(), 1U) << value;
+    EXPECT_NE(all_notes(run).find("left out: "), std::string::npos) << value << all_notes(run);
+  }
+}
+
 TEST(Osu, AreOtherSeriesWithOtherSettings) {
   const auto key = [](std::string_view title, std::string_view setting) {
     const ImportedRun run = read_log(fmt::format(

@@ -79,5 +79,17 @@ TEST(Headings, WithOneColumnTwiceAfterATimeAreRefused) {
   }
 }
 
+/// The first heading of times is garbled, so that the first side would be parameters.
+TEST(Headings, WithBandwidthsBeforeTheFirstTimeAreRefused) {
+  const std::string log = right_nccl();
+  const std::size_t time = log.find(" time ");
+  ASSERT_NE(time, std::string::npos);
+  for (const std::string_view garbled : {" mime ", " tim ", " t\xFFme ", " time1 "}) {
+    const std::string damaged = log.substr(0, time) + std::string(garbled) + log.substr(time + 6);
+    EXPECT_NE(log_refusal(damaged).find("column algbw before the first time"), std::string::npos)
+        << log_refusal(damaged);
+  }
+}
+
 }  // namespace
 }  // namespace dlscale::regression::history
