@@ -408,7 +408,7 @@ void declare_versions(CLI::App& verb, GateOptions& options) {
 
 CLI::Validator margin() {
   return {[](std::string& text) { return text == "auto" ? "" : margin_fraction()(text); },
-          "FLOAT in [0 - 10] or auto"};
+          "FLOAT in [0 - 1) or auto"};
 }
 
 /// refuse_too_few() refuses values below 5 with the reason, so this check accepts them.

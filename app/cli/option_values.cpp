@@ -169,12 +169,18 @@ CLI::Validator margin_fraction() {
   // CLI::Range accepts NaN, since no comparison puts it out of range.
   const auto check = [](const std::string& text) -> std::string {
     double value = 0;
-    if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 10) return {};
+    const bool is_number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+    if (is_number && value >= 0 && value < 1) return {};
     if (std::string advice = advice_on_fraction(text); !advice.empty()) return advice;
+    if (is_number && value >= 1) {
+      return fmt::format(
+          "{} would be {:g} %, and this option takes a fraction. Write {:g} for {:g} %", text,
+          value * 100, value / 100, value);
+    }
     return fmt::format(
-        "{} is not a fraction from 0 to 10; expected, for example, 0.02, which is 2 %", text);
+        "{} is not a fraction from 0 to 1; expected, for example, 0.02, which is 2 %", text);
   };
-  return {check, "FLOAT in [0 - 10]"};
+  return {check, "FLOAT in [0 - 1)"};
 }
 
 CLI::Validator seed() {

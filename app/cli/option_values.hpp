@@ -49,7 +49,7 @@ CLI::Validator positive_count();
 /// count far beyond that.
 CLI::Validator positive_seconds();
 
-/// A validator for margins: a finite fraction from 0 to 10.
+/// A validator for margins: a fraction below 1, since 5 more probably means 5 %.
 CLI::Validator margin_fraction();
 
 /// A validator for seeds, which are unsigned. The conversion alone would read -1 as 2^64 - 1, and a

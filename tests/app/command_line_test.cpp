@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/cli/option_values.hpp"
@@ -25,6 +27,22 @@ std::string pattern_refusal(const std::string& pattern) {
     return "";
   } catch (const ConfigError& error) {
     return error.what();
+  }
+}
+
+TEST(Margins, FromOneOnAreRefusedWithTheFractionToWrite) {
+  const CLI::Validator check = margin_fraction();
+  for (std::string margin : {"0", "0.02", "5e-3", "0.999"}) EXPECT_EQ(check(margin), "") << margin;
+  for (auto [margin, advice] : std::vector<std::pair<std::string, std::string>>{
+           {"1", "1 would be 100 %, and this option takes a fraction. Write 0.01 for 1 %"},
+           {"2", "Write 0.02 for 2 %"},
+           {"5", "Write 0.05 for 5 %"},
+           {"2.5", "Write 0.025 for 2.5 %"},
+           {"10", "Write 0.1 for 10 %"},
+           {"5%", "Write 0.05"},
+           {"-1", "is not a fraction"},
+           {"nan", "is not a fraction"}}) {
+    EXPECT_NE(check(margin).find(advice), std::string::npos) << check(margin);
   }
 }
 

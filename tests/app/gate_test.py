@@ -117,7 +117,7 @@ class Verdicts(GateTest):
 
     def test_what_dlscale_itself_wrote_is_known_by_its_header(self):
         bench = f"{PROGRAM} bench gemm --backend reference --sizes 8x8x8 --samples 2 --warm-ups 1 -o {{out}}"
-        done = self.gate(bench, bench, "--rounds", 5, "--margin", 10, "--format", "json")
+        done = self.gate(bench, bench, "--rounds", 5, "--margin", 0.9, "--format", "json")
         self.assertIn(done.returncode, (0, 3), done.stderr)
         report = json.loads(done.stdout)
         self.assertTrue(report["metrics"][0]["key"].startswith("gemm "), report)
@@ -287,7 +287,7 @@ class Failures(GateTest):
         for margin in ("nan", "-1", "inf", "x"):
             done = self.gate("true", "true", f"--margin={margin}")
             self.assertEqual(done.returncode, 2, margin)
-            self.assertIn(f"{margin} is not a fraction from 0 to 10", done.stderr)
+            self.assertIn(f"{margin} is not a fraction from 0 to 1;", done.stderr)
 
     def test_usage_errors_say_what_to_write(self):
         for words, sentence in [
