@@ -36,6 +36,13 @@ bool is_comment(std::string_view text) {
   return first != std::string_view::npos && text[first] == '#';
 }
 
+/// "20.1".
+bool is_decimal(std::string_view word) {
+  const std::size_t point = word.find('.');
+  return point != word.npos && is_whole_number(word.substr(0, point)) &&
+         is_whole_number(word.substr(point + 1));
+}
+
 /// Whether a line within a table may hold a row: it begins with a number, or has many.
 bool may_be_row(std::string_view text, const std::vector<std::string>& words) {
   constexpr std::string_view digits = "0123456789";
@@ -48,10 +55,25 @@ bool may_be_row(std::string_view text, const std::vector<std::string>& words) {
   return std::ranges::count_if(words, is_number) >= times_and_rates;
 }
 
-/// Whether the words begin with a size and a count, and are as many as a row has.
-bool has_sizes(const std::vector<std::string>& words) {
+/// Whether the words end with two sides: a time, two rates, and a number of wrong elements.
+bool has_sides(const std::vector<std::string>& words) {
+  constexpr std::size_t columns = 4;
+  constexpr std::size_t most = 2 * columns;
+  if (words.size() < most) return false;
+  for (std::size_t i = 0; i < most; ++i) {
+    const std::string& word = words[words.size() - most + i];
+    const bool counts_wrong = i % columns == columns - 1;
+    if (counts_wrong ? !is_whole_number(word) && word != "N/A" : !is_decimal(word)) return false;
+  }
+  return true;
+}
+
+/// Whether the words have the shape of a row: a size and a count, or two sides if the size is
+/// garbled so that it looks like the label of a launcher ("8:").
+bool has_shape_of_row(const std::vector<std::string>& words) {
   constexpr std::size_t least = 8;
-  return words.size() >= least && is_whole_number(words[0]) && is_whole_number(words[1]);
+  if (words.size() < least || !is_whole_number(words[0])) return false;
+  return is_whole_number(words[1]) || has_sides(words);
 }
 
 /// The tests that one process printed, one after the other.
@@ -86,7 +108,7 @@ class NcclLog {
     } else if (!is_comment(line.text)) {
       const bool is_in_table = !tests_.empty() && tests_.back().has_headings();
       if (is_in_table) return read_in_table(line, words);
-      if (has_sizes(words) && may_be_row(line.text, words)) without_headings_.read(line);
+      if (has_shape_of_row(words) && may_be_row(line.text, words)) without_headings_.read(line);
     }
     if (is_comment(line.text)) last_comment_ = line.text;
   }
@@ -111,7 +133,9 @@ class NcclLog {
   void read_in_table(const LauncherLine& line, const std::vector<std::string>& words) {
     NcclTest& test = tests_.back();
     if (test.part() == NcclTest::Part::verdict) {
-      if (words.size() < 2 || !is_whole_number(words[0]) || !is_whole_number(words[1])) return;
+      const bool has_sizes =
+          words.size() >= 2 && is_whole_number(words[0]) && is_whole_number(words[1]);
+      if (!has_sizes && !has_sides(words)) return;
       return test.note(fmt::format("left out: {} {}, which comes after the end of {}", place_,
                                    line.number, test.name()));
     }

@@ -34,6 +34,10 @@ TEST(RowsWithoutHeadings, AreNamedAsLeftOut) {
       {second + row, "left out: 1 row without headings"},
       {second + "#       size  count  type\n" + row + row, "left out: 2 rows without headings"},
       {right_nccl() + "3: " + row, "left out: 1 row without headings"},
+      // A garbled size looks like the label of another process.
+      {right_nccl() + replaced(row, "2048", "2048:"), "left out: 1 row without headings"},
+      {right_nccl() + replaced(row, "2048", "1-"), "left out: 1 row without headings"},
+      {right_nccl() + replaced(row, "2048", "[8]"), "which comes after the end of all_reduce"},
       {row + right_nccl(), "left out: 1 row without headings before, the first in line 1"},
       {osu("", "  1- 9.16\n"), "left out: 1 row without headings before, the first in line 4"},
       {osu("", "3: 32  9.16\n3: 64  9.26\n"), "left out: 2 rows without headings"},
