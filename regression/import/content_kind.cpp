@@ -232,6 +232,29 @@ std::string lines_of(const std::string& source, std::string_view content) {
   return text;
 }
 
+/// The text whose lines all begin with their numbers, and perhaps the name of a file, as of grep -n
+/// and cat -n; empty if it is another.
+std::string unnumbered(std::string_view content) {
+  const std::string_view first = content.substr(0, content.find('\n'));
+  const std::string_view prefix = first.substr(0, std::min(first.find("1:"), first.find("1\t")));
+  const bool is_aligned = prefix.find_first_not_of(' ') == npos;
+  if (prefix.size() == first.size()) return "";
+  std::string text;
+  for (std::size_t number = 1; !content.empty(); ++number) {
+    std::string_view line = content.substr(0, content.find('\n'));
+    content.remove_prefix(std::min(line.size() + 1, content.size()));
+    if (!is_aligned && !line.starts_with(prefix)) return "";
+    line.remove_prefix(is_aligned ? std::min(line.find_first_not_of(' '), line.size())
+                                  : prefix.size());
+    const std::string own = std::to_string(number);
+    if (!line.starts_with(own)) return "";
+    line.remove_prefix(own.size());
+    if (!line.starts_with(':') && !line.starts_with('\t')) return "";
+    text.append(line.substr(1)).append("\n");
+  }
+  return text;
+}
+
 struct OtherProgram {
   std::string_view name;
   std::string_view word;           ///< that only its files have
@@ -239,9 +262,11 @@ struct OtherProgram {
 };
 constexpr std::array other_programs{
     OtherProgram{"pytest-benchmark", "\"machine_info\""},
-    OtherProgram{"pytest-benchmark", "\"benchmarks\"", "\"stats\""},
+    OtherProgram{"pytest-benchmark", "\"fullname\"", "\"stats\""},
     OtherProgram{"pyperf", "\"perf_version\""},
-    OtherProgram{"pyperf", "\"benchmarks\"", "\"runs\""},
+    OtherProgram{"pyperf", "\"warmups\"", "\"runs\""},
+    OtherProgram{"mitata", "\"layout\"", "\"benchmarks\""},
+    OtherProgram{"mitata", "\"alias\"", "\"runs\""},
     OtherProgram{"NVBench", "\"nvbench\""},
     OtherProgram{"NVBench", "\"devices\"", "\"benchmarks\""},
     OtherProgram{"JMH", "\"primaryMetric\""},
@@ -279,7 +304,7 @@ constexpr std::array other_programs{
     OtherProgram{"Google Benchmark, as a table", "Benchmark", "CPU   Iterations"},
     OtherProgram{"Google Benchmark, as a table", "Benchmark", "CPU Iterations"},
     OtherProgram{"hyperfine in CSV", "command,mean,stddev"},
-    OtherProgram{"hyperfine, as a table", "| Command", "| Mean ["},
+    OtherProgram{"hyperfine, as a table", "| Command", " Mean ["},
     OtherProgram{"hyperfine, as a table", "Time (mean", "Range (min"},
     OtherProgram{"hyperfine, as a table", "Time (abs", "User:"},
     OtherProgram{"a program that rewrites JSON of Google Benchmark", "\"real_time\"",
@@ -384,6 +409,7 @@ std::string unlabelled(std::string_view content) {
 std::string unwrapped(std::string_view content) {
   if (kind_of_content(content) != ContentKind::unknown) return "";
   std::string text = text_of_json_log(content);
+  if (text.empty()) text = unnumbered(content);
   return kind_of_content(text) == ContentKind::unknown ? "" : text;
 }
 

@@ -57,6 +57,7 @@ class Collector {
       if (!iterations_.has(median)) iterations_.all.push_back(std::move(median));
     }
     note_aggregates_alone();
+    note_missing_times();
     for (Samples& samples : iterations_.all) keep_measured(samples);
     std::erase_if(iterations_.all, [](const Samples& samples) { return samples.values.empty(); });
     return std::move(iterations_.all);
@@ -77,10 +78,13 @@ class Collector {
       return all[place->second];
     }
   };
-  void add(const GoogleRow& row, Found& found) const {
+  void add(const GoogleRow& row, Found& found) {
     for (const GoogleMetric& metric : google_metrics) {
       const auto value = row.values.find(metric.field);
-      if (value == row.values.end()) continue;
+      if (value == row.values.end()) {
+        if (is_time(metric)) missing_times_.emplace(&metric, row.name);
+        continue;
+      }
       Samples& samples = found.of(row.name, metric);
       samples.values.push_back(value->second);
       samples.rounding = std::max(samples.rounding, file_.rounding(row, metric));
@@ -92,6 +96,15 @@ class Collector {
     for (const std::string& name : aggregated_) {
       run_.notes.push_back(fmt::format("left out: {} has neither repetitions nor a median",
                                        escape_for_terminal(name)));
+    }
+  }
+  /// Names rows without one of the two times, if other rows have it.
+  void note_missing_times() {
+    for (const auto& [metric, name] : missing_times_) {
+      const bool is_printed = std::ranges::count(iterations_.all, metric, &Samples::metric) > 0;
+      if (!is_printed) continue;
+      run_.notes.push_back(
+          fmt::format("left out: {} of {} is not there", metric->field, escape_for_terminal(name)));
     }
   }
   /// Drops values that are not numbers, and negative times and rates. A processor's clock may tick
@@ -116,6 +129,7 @@ class Collector {
   Found iterations_;
   Found medians_;
   std::set<std::string> aggregated_;
+  std::set<std::pair<const GoogleMetric*, std::string>> missing_times_;
 };
 
 std::string said(const Facts& context, const char* name) {

@@ -43,10 +43,6 @@ std::string sizes_of(const json& caches) {
   return sizes;
 }
 
-bool is_time(const GoogleMetric& metric) {
-  return metric.unit == std::string_view("s");
-}
-
 /// Both times of a row are printed alike.
 std::map<std::string, PrintedDigits, std::less<>> digits_of(std::string_view text) {
   std::map<std::string, PrintedDigits, std::less<>> digits;
@@ -176,6 +172,10 @@ class RowReader {
 };
 
 }  // namespace
+
+bool is_time(const GoogleMetric& metric) {
+  return metric.unit == std::string_view("s");
+}
 
 std::string in_brackets(const std::string& message) {
   return message.empty() ? "" : fmt::format(" ({})", escape_for_terminal(message));

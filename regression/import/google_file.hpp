@@ -25,6 +25,9 @@ inline constexpr std::array google_metrics{
     GoogleMetric{"bytes_per_second", "B/s", Direction::larger_is_better},
     GoogleMetric{"items_per_second", "1/s", Direction::larger_is_better}};
 
+/// Whether the metric is one of the two times, which every row has.
+bool is_time(const GoogleMetric& metric);
+
 /// One element of "benchmarks".
 struct GoogleRow {
   /// `ambiguous`: the row is left out, as `message` says.

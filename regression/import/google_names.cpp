@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/escape_for_terminal.hpp"
 #include "regression/import/google_file.hpp"
 
 namespace dlscale::regression::history {
@@ -61,6 +62,19 @@ bool split_aggregate(GoogleRow& row, const ByName& rows) {
   return false;
 }
 
+/// Names a statistic of the user's own by what follows the name of the benchmark: it stands among
+/// the rows of its repetitions and their mean, and ran as often.
+void split_own_statistic(GoogleRow& row, const std::string& base, const ByName& rows) {
+  const std::string start = base + "_";
+  const Namesakes mean = rows_of(rows, start + "mean");
+  const Namesakes itself = rows_of(rows, row.name);
+  const bool is_one = !base.empty() && row.name.starts_with(start) && itself.count == 1 &&
+                      mean.count == 1 && has_aggregates(rows, base) && may_agree(itself, mean);
+  if (!is_one) return;
+  row.aggregate = row.name.substr(start.size());
+  row.name = base;
+}
+
 void name_aggregates(std::vector<GoogleRow>& rows) {
   ByName by_name;
   for (const GoogleRow& row : rows) {
@@ -69,18 +83,35 @@ void name_aggregates(std::vector<GoogleRow>& rows) {
     ++namesakes.count;
     namesakes.iterations = row.iterations;
   }
-  const GoogleRow* aggregate = nullptr;  // the last row, if it is one
+  std::string group;  // the benchmark that the rows belong to so far
   for (GoogleRow& row : rows) {
-    const bool is_open = !row.states_type && row.aggregate.empty();
-    if (is_open && !split_aggregate(row, by_name) && aggregate != nullptr) {
-      // Statistics of the user's own follow the others.
-      const std::string start = aggregate->name + "_";
-      if (row.name.starts_with(start) && rows_of(by_name, row.name).count == 1) {
-        row.aggregate = row.name.substr(start.size());
-        row.name = aggregate->name;
-      }
+    if (row.states_type || !row.aggregate.empty()) {
+      group.clear();
+      continue;
     }
-    aggregate = is_open && !row.aggregate.empty() ? &row : nullptr;
+    if (!split_aggregate(row, by_name)) split_own_statistic(row, group, by_name);
+    group = row.name;
+  }
+}
+
+std::string aggregate_twice(const GoogleRow& row) {
+  return fmt::format("two rows are its {}", escape_for_terminal(row.aggregate));
+}
+
+/// Adds the names whose rows neither have numbers nor stand beside aggregates, which every version
+/// prints after repetitions.
+void add_rows_without_aggregates(const std::vector<GoogleRow>& rows,
+                                 std::map<std::string, std::string>& shared) {
+  std::map<std::string, int> times;
+  std::set<std::string> aggregated;
+  for (const GoogleRow& row : rows) {
+    if (!row.aggregate.empty()) aggregated.insert(row.name);
+    const bool is_open = row.aggregate.empty() && !row.repetition;
+    if (is_open && row.outcome == GoogleRow::Outcome::measured) ++times[row.name];
+  }
+  for (const auto& [name, count] : times) {
+    if (count < 2 || aggregated.contains(name)) continue;
+    shared.try_emplace(name, fmt::format("its {} rows have no mean, as repetitions have", count));
   }
 }
 
@@ -88,10 +119,16 @@ void name_aggregates(std::vector<GoogleRow>& rows) {
 std::map<std::string, std::string> shared_names(const std::vector<GoogleRow>& rows) {
   std::map<std::string, std::string> shared;
   std::map<std::string, std::set<int>> repetitions;
+  std::set<std::pair<std::string, std::string>> aggregates;
   std::map<std::string, std::size_t> last;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const GoogleRow& row = rows[i];
-    if (!row.aggregate.empty() || row.outcome == GoogleRow::Outcome::ambiguous) continue;
+    if (row.outcome == GoogleRow::Outcome::ambiguous) continue;
+    if (!row.aggregate.empty()) {
+      const bool is_new = aggregates.emplace(row.name, row.aggregate).second;
+      if (!is_new) shared[row.name] = aggregate_twice(row);
+      continue;
+    }
     if (row.repetition) {
       const bool is_new = repetitions[row.name].insert(*row.repetition).second;
       if (!is_new) shared[row.name] = fmt::format("two rows are repetition {}", *row.repetition);
@@ -104,6 +141,7 @@ std::map<std::string, std::string> shared_names(const std::vector<GoogleRow>& ro
     }
     last[row.name] = i;
   }
+  add_rows_without_aggregates(rows, shared);
   return shared;
 }
 

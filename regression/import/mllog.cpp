@@ -309,7 +309,10 @@ TrainingLogs read_logs(const ImportedRun& run, const std::map<std::string, std::
       logs[process == processes.end() ? line.source : process->second].read(text);
     } catch (const json::exception& error) {
       if (may_count(text)) {
-        throw ConfigError(fmt::format("line {}: {}", line.number, json_problem(error, text)));
+        const std::string problem = json_problem(error, text);
+        throw ConfigError(problem.starts_with("it ends within")
+                              ? fmt::format("line {} is cut off", line.number)
+                              : fmt::format("line {}: {}", line.number, problem));
       }
       if (passed.lines++ == 0) passed.first = line.number;
     } catch (const ConfigError& error) {

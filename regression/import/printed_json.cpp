@@ -35,6 +35,9 @@ std::size_t bare_number(std::string_view text) {
   constexpr std::array<std::string_view, 9> words{"NaN", "Infinity", "nan(ind)", "nan(snan)", "nan",
                                                   "inf", "1.#INF",   "1.#QNAN",  "1.#IND"};
   const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  if (text.size() <= sign || std::string_view("NIni1").find(text[sign]) == std::string_view::npos) {
+    return 0;
+  }
   for (const std::string_view word : words) {
     if (!text.substr(sign).starts_with(word)) continue;
     const std::size_t length = sign + word.size();
@@ -346,6 +349,24 @@ bool add_entry(std::string_view line, std::string& text) {
   return true;
 }
 
+/// Whether a line without its first blanks may be one of JSON: it begins as such lines do, and
+/// other words than those of JSON stand in quotes.
+bool may_be_json(std::string_view line) {
+  if (std::string_view("{}[]\",-0123456789tfn").find(line.front()) == std::string_view::npos) {
+    return false;
+  }
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') return true;
+    if (!is_of_a_word(line[i])) continue;
+    const std::size_t begin = i;
+    while (i < line.size() && is_of_a_word(line[i])) ++i;
+    const std::string_view word = line.substr(begin, i - begin);
+    const bool is_number = is_digit(word.front());
+    if (!is_number && word != "true" && word != "false" && word != "null") return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string text_of_json_log(std::string_view content) {
@@ -381,11 +402,9 @@ std::string printed_problem(const std::exception& error, const PrintedJson& json
   const std::string_view text = json.text;
   const std::size_t line = text.rfind('\n', parsing->byte - 1) + 1;  // 0 for the first
   const std::size_t start = text.find_first_not_of(" \t", line);
-  const std::string_view of_json = "{}[]\",-0123456789tfn";
-  const bool is_json =
-      start == std::string_view::npos || of_json.find(text[start]) != std::string_view::npos;
-  if (is_json || text.find('{') >= start) return problem;
+  if (start == std::string_view::npos || text.find('{') >= start) return problem;
   const std::string_view other = text.substr(start, text.find('\n', start) - start);
+  if (may_be_json(other)) return problem;
   return fmt::format(
       "line {} is text within the JSON, \"{}\": let the program write its JSON to a "
       "file of its own",

@@ -25,7 +25,7 @@ PROGRAM_TEXT = """#!/bin/sh
 [ "$1 $2 $3 $4 $5 $#" = "bench gemm --sizes 16x16x16 -o 6" ] || exit 2
 printf '{"context": {"host_name": "here"}, "benchmarks": [' > "$6"
 for i in 1 2 3 4 5 6 7 8 9 10; do
-  printf '{"name": "k", "run_name": "k", "run_type": "iteration", "real_time": SECONDS%s, "time_unit": "s"},' "$i" >> "$6"
+  printf '{"name": "k", "run_name": "k", "run_type": "iteration", "repetition_index": %s, "real_time": SECONDS%s, "time_unit": "s"},' "$i" "$i" >> "$6"
 done
 printf '{"name": "x_mean", "run_type": "aggregate", "real_time": 1, "time_unit": "s"}]}' >> "$6"
 """

@@ -19,8 +19,8 @@ FAKE = """#!/bin/sh
 # fake OUT SECONDS [NAME]
 printf '{"context": {"host_name": "%s"}, "benchmarks": [' "${HOST_OF_FAKE:-here}" > "$1"
 for i in 1 2 3 4 5 6 7 8 9 10; do
-  printf '{"name": "%s", "run_name": "%s", "run_type": "iteration", "real_time": %s%s, "time_unit": "ms"},' \
-    "${3:-kernel}" "${3:-kernel}" "$2" "$i" >> "$1"
+  printf '{"name": "%s", "run_name": "%s", "run_type": "iteration", "repetition_index": %s, "real_time": %s%s, "time_unit": "ms"},' \
+    "${3:-kernel}" "${3:-kernel}" "$i" "$2" "$i" >> "$1"
 done
 printf '{"name": "x_mean", "run_type": "aggregate", "real_time": 1, "time_unit": "ms"}]}' >> "$1"
 """
@@ -209,6 +209,9 @@ class Verdicts(GateTest):
         done = self.gate(self.command("1.00"), self.command("1.00", "other"), "--rounds", 5)
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("other real_time was not compared", done.stdout)
+        # A version without a file has no machine either, and that is no other fault.
+        for base, new in [(self.command("1.00"), "true"), ("true", self.command("1.00"))]:
+            self.assertEqual(self.gate(base, new, "--rounds", 5).returncode, 5, (base, new))
 
     def test_builds_that_hold_the_same_program_are_told_from_others(self):
         for name, more in [("old", ""), ("copied", ""), ("renamed", "# by another commit\n")]:

@@ -43,7 +43,7 @@ class InputFiles(ProgramTest):
         return path
 
     def repetitions(self, name, level):
-        return [f'{{"name": "{name}", "real_time": {level + 0.001 * i}, "time_unit": "ms"}}' for i in range(10)]
+        return [f'{{"name": "{name}", "repetition_index": {i}, "real_time": {level + 0.001 * i}, "time_unit": "ms"}}' for i in range(10)]
 
     def test_files_of_google_benchmark_are_compared(self):
         nan = '{"name": "BM_A_cv", "run_name": "BM_A", "run_type": "aggregate", "aggregate_name": "cv", "real_time": NaN}'

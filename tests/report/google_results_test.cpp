@@ -86,7 +86,8 @@ TEST(GoogleResults, TellWhatFailedAndWhatIsNoNumber) {
                    Verdict::wrong, "B is wrong (no device)"},
         std::tuple{R"({"name": "comm", "skipped": true})", Verdict::inconclusive,
                    "B is unsupported (skipped)"},
-        std::tuple{R"({"name": "comm", "real_time": 2}, {"name": "comm", "real_time": NaN})",
+        std::tuple{R"({"name": "comm", "repetition_index": 0, "real_time": 2},
+                       {"name": "comm", "repetition_index": 1, "real_time": NaN})",
                    Verdict::inconclusive, "B is without times"}}) {
     const ComparisonReport report = compare(std::vector{a}, std::vector{results_of(row)}, 0.02);
     ASSERT_EQ(report.not_compared.size(), 1U) << row;
@@ -146,8 +147,8 @@ TEST(GoogleResults, OfVersionsBefore15HaveTheirRepetitionsAlone) {
 std::string repetitions(const std::string& time) {
   std::string rows;
   for (int i = 0; i < 5; ++i) {
-    rows += fmt::format(R"({}{{"name": "BM", "real_time": {}, "time_unit": "ns"}})",
-                        i == 0 ? "" : ", ", time);
+    rows += fmt::format(R"({}{{"name": "BM", "repetition_index": {}, "real_time": {}, "time_unit": "ns"}})",
+                        i == 0 ? "" : ", ", i, time);
   }
   return rows;
 }

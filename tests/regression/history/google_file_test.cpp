@@ -28,8 +28,8 @@ constexpr std::string_view odd = R"({"context": {"num_cpus": 2},
     {"name": "BM_A<NaN>_cv", "run_name": "BM_A<NaN>", "run_type": "aggregate", "aggregate_name": "cv",
      "real_time": -NaN, "cpu_time": NaN, "time_unit": "us"},
     {"name": "BM_B", "real_time": NaN, "cpu_time": 5.0, "time_unit": "us"},
-    {"name": "BM_C", "real_time": Infinity, "cpu_time": 5.0, "time_unit": "us"},
-    {"name": "BM_C", "real_time": 7.0, "cpu_time": 5.0, "time_unit": "us"}
+    {"name": "BM_C", "repetition_index": 0, "real_time": Infinity, "cpu_time": 5.0, "time_unit": "us"},
+    {"name": "BM_C", "repetition_index": 1, "real_time": 7.0, "cpu_time": 5.0, "time_unit": "us"}
   ]})";
 
 ImportedRun imported(std::string_view text) {
@@ -110,7 +110,12 @@ TEST(GoogleFile, TellsAggregatesOfOldVersionsFromBenchmarksCalledSo) {
       {{"A 9", "A_mean 8", "A_stddev 7"}, {"A", "A_mean", "A_stddev"}},
       {{"A", "A_mean"}, {"A", "A_mean"}},  // two benchmarks
       {{"A_mean"}, {"A_mean"}},            // a benchmark of that name
-      {{"A", "A", "A_mean", "A_mean"}, {"A", "A", "A_mean", "A_mean"}}};
+      // Statistics of the user's own may come first, and another benchmark may follow.
+      {{"A 5", "A 5", "A_min 5", "A_max 5", "A_mean 5"}, {"A", "A", "A min", "A max", "A mean"}},
+      {{"A 5", "A 5", "A_p99 5", "A_mean 5", "A_median 5", "A_stddev 5"},
+       {"A", "A", "A p99", "A mean", "A median", "A stddev"}},
+      {{"A 5", "A 5", "A_mean 5", "A_median 5", "A_stddev 5", "A_fast 9"},
+       {"A", "A", "A mean", "A median", "A stddev", "A_fast"}}};
   for (const auto& [names, expected] : cases) EXPECT_EQ(names_in(old_rows(names)), expected);
   EXPECT_EQ(names_in(R"({"name": "A/8", "real_time": 3}, {"name": "A_BigO", "cpu_coefficient": 1,
       "real_coefficient": 1, "big_o": "N", "time_unit": "ns"}, {"name": "A_RMS", "rms": 0.1})"),
@@ -132,6 +137,21 @@ TEST(GoogleFile, MergesNoBenchmarksOfOneName) {
       names_in(old_rows({"A", "B", "A"})),
       (std::vector<std::string>{
           "A: its rows do not follow each other, so several benchmarks have this name", "B"}));
+  const std::string no_mean =
+      " rows have no mean, as repetitions have, so several benchmarks have this name";
+  EXPECT_EQ(names_in(old_rows({"A", "A", "B"})),
+            (std::vector<std::string>{"A: its 2" + no_mean, "B"}));
+  EXPECT_EQ(names_in(old_rows({"A 1", "A 9", "A 4"})),
+            (std::vector<std::string>{"A: its 3" + no_mean}));
+  EXPECT_EQ(names_in(old_rows({"A_median", "A_median"})),
+            (std::vector<std::string>{"A_median: its 2" + no_mean}));
+  EXPECT_EQ(names_in(old_rows({"A", "A", "A_mean", "A_mean"})),
+            (std::vector<std::string>{"A: its 2" + no_mean, "A_mean: its 2" + no_mean}));
+  const std::string median =
+      R"({"name": "A_median", "run_name": "A", "run_type": "aggregate", "aggregate_name": "median", "real_time": 3})";
+  EXPECT_EQ(
+      names_in(median + "," + median),
+      std::vector<std::string>{"A: two rows are its median, so several benchmarks have this name"});
   const ImportedRun run = imported(R"({"context": {}, "benchmarks": [)" + row("A", 0) + "," +
                                    row("A", 0) + "," + row("B", 0) + "]}");
   EXPECT_EQ(run.points.size(), 1U);
@@ -180,6 +200,20 @@ TEST(GoogleFile, LeavesOutABadRowByItsReasonAndTakesTheOthers) {
     EXPECT_EQ(run.points.size(), 1U) << row;
     ASSERT_EQ(run.notes.size(), 1U) << row;
     EXPECT_TRUE(run.notes[0].starts_with("left out: " + why)) << run.notes[0];
+  }
+}
+
+TEST(GoogleFile, NamesRowsThatLackATimeWhichOthersHave) {
+  const std::string both = R"({"name": "B", "real_time": 5, "cpu_time": 4})";
+  for (const char* metric : {"real_time", "cpu_time"}) {
+    const std::string other = metric == std::string_view("cpu_time") ? "real_time" : "cpu_time";
+    const std::string row = R"({"name": "A", ")" + other + R"(": 3})";
+    const ImportedRun run =
+        imported(R"({"context": {}, "benchmarks": [)" + row + "," + both + "]}");
+    EXPECT_EQ(run.points.size(), 3U);
+    EXPECT_EQ(run.notes,
+              std::vector<std::string>{fmt::format("left out: {} of A is not there", metric)});
+    EXPECT_TRUE(imported(R"({"context": {}, "benchmarks": [)" + row + "]}").notes.empty());
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,6 +109,22 @@ TEST(PrintedJson, IsRefusedWhereMoreThanOneFollowsByItsLine) {
   }
 }
 
+TEST(PrintedJson, IsReadBehindTheNumbersOfItsLines) {
+  for (const std::string& text : {google_json("A"), std::string(hyperfine_json)}) {
+    for (const auto& [form, separator] : std::vector<std::pair<const char*, const char*>>{
+             {"", ":"}, {"out/run-1.json:", ":"}, {"    ", "\t"}, {"", "\t"}}) {
+      std::string numbered;
+      std::istringstream lines(text);
+      int number = 0;
+      for (std::string line; std::getline(lines, line);) {
+        numbered += form + std::to_string(++number) + separator + line + "\n";
+      }
+      EXPECT_EQ(kind_of_content(unwrapped(numbered)), kind_of_content(text)) << numbered;
+      EXPECT_EQ(unwrapped(numbered.replace(numbered.rfind(std::to_string(number)), 1, "x")), "");
+    }
+  }
+}
+
 TEST(PrintedJson, QuotesTextThatOtherProgramsPrintedIntoIt) {
   std::string text = google_json("A");
   text.insert(text.find("      \"iter"), "NCCL version 2.19.3+cuda12.3\n");
@@ -115,6 +132,14 @@ TEST(PrintedJson, QuotesTextThatOtherProgramsPrintedIntoIt) {
   text = google_json("A");
   text.insert(text.find("    {\n"), "***WARNING*** Library was built as DEBUG.\n");
   EXPECT_THAT(refusal_of(text), HasSubstr("line 6 is text within the JSON, \"***WARNING***"));
+  for (const char* line :
+       {"[12:00:00] INFO hello", "[1,0] rank started", "2026-08-01 10:00:00 start", "123 ranks",
+        "-- done", "true enough", "note: x"}) {
+    text = google_json("A");
+    text.insert(text.find("      \"iter"), std::string(line) + "\n");
+    EXPECT_THAT(refusal_of(text),
+                HasSubstr(std::string("line 9 is text within the JSON, \"") + line));
+  }
 }
 
 TEST(PrintedJson, IsRefusedWithNumbersOfALocaleByTheirReason) {
@@ -179,34 +204,39 @@ TEST(ContentKind, DoesNotDependOnTheOrderOfKeys) {
 
 /// The beginnings of real outputs.
 TEST(OtherPrograms, AreNamedByWhatTheyWrite) {
-  for (const auto& [text, name] : std::vector<std::pair<std::string, std::string>>{
-           {R"({"context":{},"benchmarks":[{"name":"a","stats":{"mean":1.0}}]})",
-            "pytest-benchmark"},
-           {R"({"benchmarks": [{"runs": [{"values": [1]}]}], "version": "1.0"})", "pyperf"},
-           {R"({"meta":{"version":{}},"devices":[],"benchmarks":[{"name":"b","states":[]}]})",
-            "NVBench"},
-           {R"({"commit_hash":"c","date":1530000000000,"results":{"x":[1.0]},"version":2})", "asv"},
-           {R"({"mean":{"confidence_interval":{"lower_bound":1},"point_estimate":1.5}})",
-            "Criterion.rs"},
-           {R"([{"benchmark":"a.b","mode":"thrpt","primaryMetric":{"score":1.0}}])", "JMH"},
-           {R"({"root_group": {}, "metrics": {"http_reqs": {"count": 3}}})", "k6"},
-           {R"({"data":[[1.0]],"columns":["time"],"nodes":[]})", "Caliper"},
-           {R"({"schemaVersion": 1, "deviceProperties": [], "traceEvents": []})",
-            "PyTorch's profiler"},
-           {R"({"traceEvents": [{"ph": "X"}]})", "a profiler"},
-           {"<?xml version=\"1.0\"?>\n<Catch2TestRun name=\"a\">", "Catch2"},
-           {"<?xml version=\"1.0\"?>\n<testsuites/>", "a program that writes XML"},
-           {" Performance counter stats for './a.out':\n", "perf stat"},
-           {"1.23,msec,task-clock,1230,100.00,0.9,CPUs utilized\n", "perf stat"},
-           {"name,iterations,real_time,cpu_time,time_unit,bytes_per_second\n",
-            "Google Benchmark in CSV"},
-           {"Benchmark              Time             CPU   Iterations\n", "Google Benchmark, as"},
-           {"command,mean,stddev,median,user,system,min,max\nls,1,,1,0,0,1,1\n",
-            "hyperfine in CSV"},
-           {"| Command | Mean [ms] | Min [ms] |\n|:---|---:|\n", "hyperfine, as a table"},
-           {"ranks,seconds\n1,2.5\n", "a program that writes CSV"},
-           {"goos: linux\nBenchmarkA-8   100   123 ns/op\n", "Go's testing"},
-           {":::MLPv0.6.0 [transformer] 1557 (a.py:1) run_start\n", "MLPerf before"}}) {
+  for (
+      const auto& [text, name] : std::vector<std::pair<std::string, std::string>>{
+          {R"({"context":{},"benchmarks":[{"name":"a","fullname":"t.py::a","stats":{"mean":1.0}}]})",
+           "pytest-benchmark"},
+          {R"({"benchmarks": [{"runs": [{"warmups": [[1, 0.1]]}]}], "version": "1.0"})", "pyperf"},
+          {R"({"layout":[],"context":{"now":1},"benchmarks":[{"alias":"a","runs":[{"stats":{}}]}]})",
+           "mitata"},
+          {R"({"context":{"now":1},"benchmarks":[{"alias":"a","group":0,"runs":[{"stats":{}}]}]})",
+           "mitata"},
+          {"| Command  |  Mean [s] |  Min [s] |\n|--+--+--|\n", "hyperfine, as a table"},
+          {R"({"meta":{"version":{}},"devices":[],"benchmarks":[{"name":"b","states":[]}]})",
+           "NVBench"},
+          {R"({"commit_hash":"c","date":1530000000000,"results":{"x":[1.0]},"version":2})", "asv"},
+          {R"({"mean":{"confidence_interval":{"lower_bound":1},"point_estimate":1.5}})",
+           "Criterion.rs"},
+          {R"([{"benchmark":"a.b","mode":"thrpt","primaryMetric":{"score":1.0}}])", "JMH"},
+          {R"({"root_group": {}, "metrics": {"http_reqs": {"count": 3}}})", "k6"},
+          {R"({"data":[[1.0]],"columns":["time"],"nodes":[]})", "Caliper"},
+          {R"({"schemaVersion": 1, "deviceProperties": [], "traceEvents": []})",
+           "PyTorch's profiler"},
+          {R"({"traceEvents": [{"ph": "X"}]})", "a profiler"},
+          {"<?xml version=\"1.0\"?>\n<Catch2TestRun name=\"a\">", "Catch2"},
+          {"<?xml version=\"1.0\"?>\n<testsuites/>", "a program that writes XML"},
+          {" Performance counter stats for './a.out':\n", "perf stat"},
+          {"1.23,msec,task-clock,1230,100.00,0.9,CPUs utilized\n", "perf stat"},
+          {"name,iterations,real_time,cpu_time,time_unit,bytes_per_second\n",
+           "Google Benchmark in CSV"},
+          {"Benchmark              Time             CPU   Iterations\n", "Google Benchmark, as"},
+          {"command,mean,stddev,median,user,system,min,max\nls,1,,1,0,0,1,1\n", "hyperfine in CSV"},
+          {"| Command | Mean [ms] | Min [ms] |\n|:---|---:|\n", "hyperfine, as a table"},
+          {"ranks,seconds\n1,2.5\n", "a program that writes CSV"},
+          {"goos: linux\nBenchmarkA-8   100   123 ns/op\n", "Go's testing"},
+          {":::MLPv0.6.0 [transformer] 1557 (a.py:1) run_start\n", "MLPerf before"}}) {
     EXPECT_THAT(refusal_of(text), HasSubstr("looks like a file of " + name)) << text;
   }
   for (const std::string_view ours :
