@@ -422,16 +422,16 @@ bool Gate::wants_more() const {
 }
 
 ExitCode exit_code(const GateReport& verdict, const GateExit& exits) {
-  if (verdict.invalid) return ExitCode::wrong_result;
+  // Metrics are also missing if all rounds were discarded.
+  const bool has_nothing =
+      verdict.metrics.empty() && (verdict.rounds > 0 || verdict.set_aside == 0);
+  if (verdict.invalid) return has_nothing ? ExitCode::nothing_measured : ExitCode::wrong_result;
   const bool is_judged = verdict.rounds > 0 && is_trusted(verdict);
   if (is_judged && !verdict.missing.empty() && exits.missing == GateExit::Missing::fails) {
     return ExitCode::regression;
   }
   if (verdict.verdict == Verdict::inconclusive) {
-    // Metrics are also missing if all rounds were discarded.
-    if (verdict.metrics.empty() && (verdict.rounds > 0 || verdict.set_aside == 0)) {
-      return ExitCode::nothing_measured;
-    }
+    if (has_nothing) return ExitCode::nothing_measured;
     if (exits.inconclusive == GateExit::Inconclusive::passes) return ExitCode::ok;
   }
   if (verdict.verdict == Verdict::improved && exits.improvement == GateExit::Improvement::fails) {

@@ -72,6 +72,15 @@ void keep_end_of(const fs::path& log) {
       << fmt::format(fmt::runtime(note_form), size - end.size()) << end;
 }
 
+/// A sentence on the folder of the runs if it takes no more files, as on a full disk: then the run
+/// or its log may have missed them.
+std::string full_folder(const fs::path& log) {
+  const std::string problem = write_problem(log.parent_path());
+  if (problem.empty()) return "";
+  return fmt::format(" Nothing more can be written to {} ({}), so free space first.",
+                     log.parent_path().string(), problem);
+}
+
 [[noreturn]] void fail_slow_run(const Arm& arm, int round, const fs::path& log) {
   throw Error(
       ExitCode::wrong_result,
@@ -89,9 +98,9 @@ void keep_end_of(const fs::path& log) {
   throw Error(
       judged ? ExitCode::wrong_result : code,
       fmt::format("the run of {} in round {} {}{}. Its output is in {}, its errors are in {}. "
-                  "Repair it and start again: the rounds so far are kept.",
+                  "Repair it and start again: the rounds so far are kept.{}",
                   arm.name, round, describe(exit), last_line(log), log.string(),
-                  errors_beside(log).string()));
+                  errors_beside(log).string(), full_folder(log)));
 }
 
 /// Reads the output of a run; errors name the run. A bad output in the first round is the fault of
@@ -102,10 +111,11 @@ RunOutcome read_run_of(const Arm& arm, int round, const fs::path& out, const fs:
     return read_run(out, arm.measure, wall);
   } catch (const Error& error) {
     const bool of_run = error.code() == ExitCode::bad_input && round > 1;
-    throw Error(of_run ? ExitCode::wrong_result : error.code(),
-                fmt::format("the run of {} in round {} cannot be compared (its file is "
-                            "{}, its log {}): {}",
-                            arm.name, round, out.string(), log.string(), error.what()));
+    throw Error(
+        of_run ? ExitCode::wrong_result : error.code(),
+        fmt::format("the run of {} in round {} cannot be compared (its file is "
+                    "{}, its log {}): {}{}",
+                    arm.name, round, out.string(), log.string(), error.what(), full_folder(log)));
   }
 }
 

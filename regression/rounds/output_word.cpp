@@ -144,6 +144,24 @@ std::string braces_like_output(std::string_view line, std::size_t at) {
   return std::string(word == placeholder ? "" : word);
 }
 
+/// Whether "{}" at `at` is a word or the end of one, outside quotes, in a line of no program that
+/// replaces it itself.
+bool is_empty_placeholder(std::string_view line, std::size_t at) {
+  const auto is_end = [&line](std::size_t place, std::string_view ends) {
+    return place >= line.size() || ends.find(line[place]) != std::string_view::npos;
+  };
+  if (line.substr(at, 2) != "{}" || at == 0 || !is_end(at - 1, " \t=:>")) return false;
+  if (!is_end(at + 2, " \t;|&).")) return false;
+  const std::string_view before = line.substr(0, at);
+  const bool is_quoted =
+      std::ranges::count(before, '"') % 2 == 1 || std::ranges::count(before, '\'') % 2 == 1;
+  const auto has = [&line](std::string_view word) {
+    return line.find(word) != std::string_view::npos;
+  };
+  return !is_quoted && !has(placeholder) && !has("find ") && !has("fd ") && !has("xargs") &&
+         !has("parallel");
+}
+
 /// The variable "$OUT", "$OUTPUT", … that begins at `at` unless something sets it.
 std::string variable_like_output(std::string_view line, std::size_t at) {
   std::size_t end = at + 1;
@@ -158,6 +176,7 @@ std::string word_like_output(std::string_view line) {
   for (std::size_t at = 0; at < line.size(); ++at) {
     std::string word;
     if (line[at] == '{' && (at == 0 || line[at - 1] != '{')) word = braces_like_output(line, at);
+    if (is_empty_placeholder(line, at)) return "{}";
     if (line[at] == '$') word = variable_like_output(line, at);
     if (!word.empty()) return word;
   }

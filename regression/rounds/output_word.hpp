@@ -10,8 +10,8 @@ namespace dlscale::regression {
 std::string with_output(std::string_view line, std::string_view path);
 
 /// Finds what stands where the writer of a command line probably meant {out}, such as "{OUT}",
-/// "{ out }", "{outfile}", "${out}", "{{out}}" or "$OUT"; empty if there is nothing like that. A
-/// variable that the line or the environment sets is meant as it is.
+/// "{ out }", "{outfile}", "${out}", "{{out}}", "{}" or "$OUT"; empty if there is nothing like
+/// that. A variable that the line or the environment sets is meant as it is.
 std::string word_like_output(std::string_view line);
 
 }  // namespace dlscale::regression

@@ -97,9 +97,14 @@ Table rows_table(const ComparisonReport& report) {
   say_once(table, "from", "changes are from");
   table.notes.push_back(
       fmt::format("changes within {} do not matter; less time is better", percent(report.margin)));
-  table.notes.emplace_back(
-      "an interval from samples of one launch does not know how launches differ: "
-      "measure 5 repeats of both");
+  constexpr int enough_launches = 5;
+  const bool has_few = std::ranges::any_of(
+      report.rows, [](const Comparison& row) { return row.launches < enough_launches; });
+  if (has_few) {
+    table.notes.emplace_back(
+        "an interval from samples of one launch does not know how launches differ: "
+        "measure 5 repeats of both");
+  }
   if (report.rows.size() >= 20) {
     table.notes.push_back(
         fmt::format("{} intervals of 95 %: about {} miss the true ratio by chance; the verdicts of "

@@ -387,6 +387,8 @@ TEST(OutputWord, LooksLikeOneThatIsNotTheOutput) {
            {"./b {{ out }} x", "{{ out }}"},
            {"./b --json={out", "{out"},
            {"./b > $OUT_OF_THIS", "$OUT_OF_THIS"},
+           {"./b {}", "{}"},
+           {"curl -d '{}' localhost", ""},
            {"./b {out}", ""},
            {"OUT_HERE={out}; ./b > $OUT_HERE", ""},
            {"sh -c './b > \"{out}\"'", ""},
