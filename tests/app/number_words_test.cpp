@@ -80,14 +80,18 @@ TEST(CommasInNumbers, AreTakenForNoSeparators) {
   const auto said = [](const Items& items) {
     return test::config_error([&] { refuse_commas_in_numbers("--sizes", items); });
   };
-  test::expect_contains(said({"4", "096KiB"}), "Write 4096KiB or 4.096KiB for one value, or 4KiB,");
+  test::expect_contains(said({"4", "096KiB"}), "Write 4096KiB or 4.096KiB.");
   test::expect_contains(said({"1", "048", "576 B"}),
-                        "Write 1048576 B for one value, or 1 B,048 B,");
-  test::expect_contains(said({"1", "024.5MB"}), "Write 1024.5MB for one value");
+                        "Write 1048576 B.");
+  test::expect_contains(said({"1", "000 MB/s"}), "Write 1000 MB/s.");
+  test::expect_contains(said({"1.000", "5 MB/s"}), "Write 1000.5 MB/s for one value");
+  test::expect_contains(said({"26", "214", "400 B"}), "Write 26214400 B for one value, or 26 B,");
+  test::expect_contains(said({"1.5", "2.5GB/s"}), "Write 1.5GB/s,2.5GB/s.");
+  test::expect_contains(said({"1", "024.5MB"}), "Write 1024.5MB.");
   test::expect_contains(said({"12", "5GB/s"}),
                         "Write 12.5GB/s for one value, or 12GB/s,5GB/s for two");
   test::expect_contains(said({"8", "16", "32KiB"}), "Write 8KiB,16KiB,32KiB.");
-  test::expect_contains(said({"1MiB", "2", "048KiB"}), "Write 2048KiB or 2.048KiB for one value");
+  test::expect_contains(said({"1MiB", "2", "048KiB"}), "Write 2048KiB or 2.048KiB.");
   for (const Items& fine : {Items{"4KiB", "8KiB"}, Items{"1Gb/s..8Gb/s:x2", "3Gb/s"}, Items{"64"},
                             Items{"64", "128"}, Items{"large", "powers"}, Items{}}) {
     EXPECT_NO_THROW(refuse_commas_in_numbers("--sizes", fine));
