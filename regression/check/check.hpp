@@ -38,6 +38,7 @@ enum class Ending {
   went_back,  ///< a later change took the level back
   overtaken,  ///< a later change is expected and begins a new epoch
   jumps,      ///< the series turned out to jump between the levels
+  faded,      ///< the new level turned out to be within the margin of the one before
 };
 
 /// One metric of an alert.

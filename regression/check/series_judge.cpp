@@ -52,6 +52,7 @@ class SeriesJudge {
     describe();
     const bool moved = take_epoch();
     judge_newest(moved);
+    end_faded();
     return std::move(judged_);
   }
 
@@ -90,6 +91,16 @@ class SeriesJudge {
       if (!moved) start_ = first + change.after;
     }
     return moved;
+  }
+
+  /// A change whose level turned out to be within the margin of the one before asks for nothing.
+  void end_faded() {
+    for (Change& change : judged_.changes) {
+      AlertMetric& metric = change.metric;
+      const double sign = change.upward ? 1 : -1;
+      const bool is_left = sign * std::log(metric.ratio) > std::log1p(rules_.changes.margin);
+      if (metric.ending == Ending::open && !is_left) metric.ending = Ending::faded;
+    }
   }
 
   [[nodiscard]] static FoundBy found_by(const ChangePoint& change) {
@@ -159,6 +170,7 @@ class SeriesJudge {
                   first.time,
                   commits_[offset + found.found].time,
                   {},
+                  found.upward,
                   std::move(metric)};
     // A drift joins no alert of a step somewhere along it.
     const std::size_t nearest = found.is_drift ? std::max(earliest, place - near_drift) : earliest;

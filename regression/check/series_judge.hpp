@@ -37,6 +37,7 @@ struct Change {
   std::int64_t time = 0;
   std::int64_t found = 0;           ///< time of the commit at which it was found
   std::vector<std::string> likely;  ///< commits that may be the first at the new level
+  bool upward = true;
   AlertMetric metric;
 };
 

@@ -86,8 +86,11 @@ class Reach {
 /// if they do not. "Near a level" is within a quarter of the distance; wider noise would also put
 /// points in between.
 std::vector<double> modes_at(std::span<const double> before, std::span<const double> after) {
-  constexpr std::ptrdiff_t enough = 3;
   constexpr std::ptrdiff_t between_of = 10;
+  // Three, or a fifth of a short side.
+  const auto enough = [](std::span<const double> x) {
+    return std::min<std::ptrdiff_t>(3, (static_cast<std::ptrdiff_t>(x.size()) + 4) / 5);
+  };
   const double a = median(before);
   const double b = median(after);
   const double near = std::abs(b - a) / 4;
@@ -103,7 +106,7 @@ std::vector<double> modes_at(std::span<const double> before, std::span<const dou
   };
   const auto all = static_cast<std::ptrdiff_t>(before.size() + after.size());
   const bool apart = (between(before) + between(after)) * between_of <= all;
-  if (!apart || std::min(at(before, b), at(after, a)) < enough) return {};
+  if (!apart || at(before, b) < enough(before) || at(after, a) < enough(after)) return {};
   return {low, high};
 }
 
@@ -187,18 +190,22 @@ std::vector<double> levels_before(std::span<const double> x, std::span<const Fou
   return levels;
 }
 
-/// Names the later change that took a level back, unless the level has gone away again.
-void mark_returns(const std::vector<double>& before, const std::vector<double>& levels,
-                  const Reach& reach, std::vector<ChangePoint>& changes) {
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    const double sign = changes[i].upward ? 1 : -1;
-    const auto is_back = [&](std::size_t level) {
-      return sign * (levels[level] - before[i]) <=
-             std::min(reach(i, level), std::abs(levels[i + 1] - before[i]) / 2);
-    };
-    if (!is_back(levels.size() - 1)) continue;
-    for (std::size_t later = i + 2; later < levels.size() && changes[i].back == 0; ++later) {
-      if (is_back(later)) changes[i].back = later - 1;
+/// Names the later change that took a level back. A change that ended so stays ended, even if the
+/// level goes away again.
+void mark_returns(std::span<const double> x, const Ends& ends, double least,
+                  const std::vector<double>& before, const std::vector<double>& levels,
+                  std::span<const FoundChange> found, std::vector<ChangePoint>& changes) {
+  for (std::size_t later = 2; later < levels.size(); ++later) {
+    // A level is known when the next change is found; what follows does not count.
+    const std::size_t known = later < found.size() ? found[later].found + 1 : x.size();
+    const Ends until(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(later) + 1);
+    const Reach reach(x.first(known), until, least);
+    for (std::size_t i = 0; i + 1 < later; ++i) {
+      const double sign = changes[i].upward ? 1 : -1;
+      const double most = std::min(reach(i, later), std::abs(levels[i + 1] - before[i]) / 2);
+      if (changes[i].back == 0 && sign * (levels[later] - before[i]) <= most) {
+        changes[i].back = later - 1;
+      }
     }
   }
 }
@@ -261,19 +268,24 @@ void fill(const Usable& usable, std::span<const FoundChange> changes, double lim
                               .is_drift = changes[i].is_drift,
                               .goes_on = changes[i].goes_on});
   }
-  mark_returns(before, levels, Reach(x, ends, limit), result.changes);
+  mark_returns(x, ends, limit, before, levels, changes, result.changes);
 }
 
-/// Marks the changes between modes, as each commit at which one was found showed them, and as the
-/// last does.
+/// Marks the changes between modes, as each commit at which one was found showed them, and as
+/// later ones did, farther and farther apart. A mark stays, so that no alert comes back.
 void mark_modes(std::span<const double> x, std::span<const FoundChange> changes, double limit,
                 ChangePoints& result) {
   std::vector<char> excused(changes.size(), 0);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     (void)excuse(x.first(changes[i].found + 1), changes.first(i + 1), limit, excused);
     result.changes[i].never_raised = excused[i] != 0;
+    const std::size_t next = i + 1 < changes.size() ? changes[i + 1].found : x.size();
+    for (std::size_t more = 1; changes[i].found + more < next; more += 1 + more / 3) {
+      (void)excuse(x.first(changes[i].found + more + 1), changes.first(i + 1), limit, excused);
+    }
   }
-  std::vector<double> modes = excuse(x, changes, limit, excused);
+  std::vector<char> present(changes.size(), 0);
+  std::vector<double> modes = excuse(x, changes, limit, present);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     result.changes[i].between_modes = excused[i] != 0;
   }

@@ -25,6 +25,11 @@ namespace dlscale::regression {
 /// residuals as far out has to be so small that as many in a row are a chance below 1 in 20,000: a
 /// history of spikes needs more commits.
 ///
+/// v is that of the latest 8, 16, 32 … residuals where it exceeds that of all by 5 standard errors:
+/// the noise has grown. Few points far apart are no level. A history that was at the later level
+/// now and then, more than 3 standard deviations away, has to be there more often than chance
+/// (1 in 20,000) makes it.
+///
 /// A slope of at least 15 points of a level is a drift if it is beyond its error by T > 4.8, moves
 /// the level by 12 standard deviations of the noise, and explains the points better than a step
 /// (2 Δ ln L > 12). Steps in one direction are one drift if a level and a slope explain them better
@@ -49,8 +54,8 @@ enum class HistoryShape {
   steady,     ///< one level
   changed,    ///< levels that follow each other
   /// Jumps to and fro between levels: at least 3 segments return to an earlier one, or points do.
-  /// Points do if on both sides of a change at least 3 lie at the other side's level and almost
-  /// none between. Changes between its modes must raise no alarm.
+  /// Points do if on both sides of a change at least 3 (a fifth of a short side) lie at the other
+  /// side's level and almost none between. Changes between its modes must raise no alarm.
   bimodal,
 };
 std::string_view history_shape_name(HistoryShape shape);
@@ -87,7 +92,8 @@ struct ChangePoint {
   bool goes_on = false;        ///< of one drift with the change before
   bool between_modes = false;  ///< from one level of a bimodal history to another
   bool never_raised = false;   ///< between modes already when it was found
-  /// Index in `changes` of the later change that took the level back; 0 if it has not gone back.
+  /// Index in `changes` of the later change that took the level back, even if the level has gone
+  /// away again; 0 if it has not gone back.
   std::size_t back = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "regression/statistics/sign_test.hpp"
 #include "regression/statistics/straight_line.hpp"
 
 namespace dlscale::regression {
@@ -23,7 +24,14 @@ constexpr double chance_of_spikes = 5e-5;
 constexpr double spike = 5;  // standard deviations
 /// Number of points farther out that is assumed where there were no spikes.
 constexpr double unseen_spikes = 0.14;
-constexpr double rounding = 1e-12;  // differences of logarithms below are rounding errors
+/// Share of a distance, and the standard deviations that it has to exceed, beyond which points are
+/// at the other of two levels.
+constexpr double at_other = 0.75;
+constexpr double clearly = 3;
+constexpr double scattered = 4.5;        // standard deviations between few points of one level
+constexpr std::size_t least_recent = 8;  // latest residuals that show that the noise has grown
+constexpr double grown = 5;              // standard errors of a variance that chance hardly gives
+constexpr double rounding = 1e-12;       // differences of logarithms below are rounding errors
 /// Correlation of neighbours, and number of pairs that it counts for, before anything is known.
 constexpr double prior_correlation = 0.25;
 constexpr double prior_pairs = 10;
@@ -139,27 +147,41 @@ NoiseOfLevels LevelWalk::noise_about_line(std::size_t first, std::size_t end) {
   return noise_of_residuals();
 }
 
+/// The noise of all residuals, or of the latest if that has grown.
 NoiseOfLevels LevelWalk::noise_of_residuals() {
-  const Residuals& all = residuals_;
+  const NoiseOfLevels all = noise_since(0);
+  const std::size_t n = residuals_.values.size();
+  NoiseOfLevels noise = all;
+  for (std::size_t recent = least_recent; recent < n; recent *= 2) {
+    const NoiseOfLevels latest = noise_since(n - recent);
+    const double least = 1 + grown * std::sqrt(2 / static_cast<double>(recent));
+    if (latest.variance > std::max(noise.variance, least * all.variance)) noise = latest;
+  }
+  return noise;
+}
+
+NoiseOfLevels LevelWalk::noise_since(std::size_t first) {
+  const std::span<const double> values = std::span(residuals_.values).subspan(first);
+  const std::span<const unsigned char> follows = std::span(residuals_.follows).subspan(first);
   NoiseOfLevels noise;
-  if (all.values.empty()) return noise;
-  noise.scale = scale_of(all.values);
+  if (values.empty()) return noise;
+  noise.scale = scale_of(values);
   const double limit = clip * noise.scale;
   double squares = 0;
   double products = 0;
   double last = 0;
-  for (std::size_t i = 0; i < all.values.size(); ++i) {
-    const double now = clipped(all.values[i], limit);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double now = clipped(values[i], limit);
     squares += now * now;
-    if (all.follows[i] != 0) products += now * last;
+    if (follows[i] != 0) products += now * last;
     last = now;
   }
-  const auto n = static_cast<double>(all.values.size());
+  const auto n = static_cast<double>(values.size());
   noise.variance = std::max(squares / n, rounding * rounding);
   // Residuals about their own level look less alike than they are.
   const double prior = prior_pairs * noise.variance;
   const double alike = (products + prior_correlation * prior) / (squares + prior);
-  const auto levels = static_cast<double>(std::ranges::count(all.follows, 0));
+  const auto levels = static_cast<double>(std::ranges::count(follows, 0));
   noise.correlation = std::clamp(alike + (1 + 3 * alike) * levels / (n + prior_pairs), 0.0, 0.9);
   const double square = noise.correlation * noise.correlation;
   noise.freedom = std::max(2.0, 0.7 * n * (1 - square) / (1 + square) - levels);
@@ -250,6 +272,14 @@ bool LevelWalk::are_spikes(double distance, double sign, const NoiseOfLevels& no
   return std::pow(share, static_cast<double>(points)) > chance_of_spikes;
 }
 
+/// Whether the latest points lie farther apart than at one level, and the distance of the nearest
+/// does not make up for it.
+bool LevelWalk::are_scattered(std::size_t place, std::size_t end, double distance,
+                              const NoiseOfLevels& noise) const {
+  const auto [low, high] = std::ranges::minmax(points_of(place, end));
+  return high - low > scattered * noise.scale && distance < 2 * (high - low);
+}
+
 std::optional<FoundChange> LevelWalk::newest_change(std::size_t first, std::size_t least,
                                                     std::size_t end) {
   const double centre = median_of(first, end - 1);
@@ -269,6 +299,7 @@ std::optional<FoundChange> LevelWalk::newest_change(std::size_t first, std::size
     }
     if (distance <= newest_) continue;
     if (distance - rounding_at(first, place, end, sign > 0) <= newest_) continue;
+    if (are_scattered(place, end, distance, noise)) continue;
     std::size_t runs = 0;
     std::size_t beyond = 0;
     for (std::size_t i = place; i < end; ++i) {
@@ -290,6 +321,22 @@ std::optional<FoundChange> LevelWalk::newest_change(std::size_t first, std::size
     return FoundChange{.place = place, .earliest = place, .latest = place, .upward = sign > 0};
   }
   return std::nullopt;
+}
+
+/// Whether a history that was at the later level now and then may be there so often by chance.
+bool LevelWalk::is_run_of_other_level(std::size_t first, std::size_t place, std::size_t end,
+                                      const Shift& shift) const {
+  const double sign = shift.after > shift.before ? 1 : -1;
+  const double far = at_other * std::abs(shift.after - shift.before);
+  if (far <= clearly * noise_.scale) return false;
+  const auto is_far = [&](double residual) { return sign * residual >= far; };
+  const auto is_there = [&](double value) { return is_far(value - shift.before); };
+  const auto seen = std::ranges::count_if(known_.values, is_far) +
+                    std::ranges::count_if(points_of(first, place), is_there);
+  const auto now = std::ranges::count_if(points_of(place, end), is_there);
+  const auto n = static_cast<double>(known_.values.size() + place - first);
+  const double share = (static_cast<double>(seen) + unseen_spikes) / (n + 1);
+  return hits_at_least(end - place, static_cast<std::size_t>(now), share) > chance_of_spikes;
 }
 
 /// The shift between the levels before and after a place, in its standard errors over what chance
@@ -314,6 +361,7 @@ std::optional<FoundChange> LevelWalk::change_of_level(std::size_t first, std::si
   FoundChange found = place_between(first, least, end, shift.before, shift.after, noise_);
   // Outliers shift a mean and no place.
   if (std::abs(shift_at(first, found.place, end).size) <= 1) return std::nullopt;
+  if (is_run_of_other_level(first, found.place, end, shift)) return std::nullopt;
   found.upward = shift.size > 0;
   const double rounding = rounding_at(first, found.place, end, found.upward);
   if (std::abs(shift.after - shift.before) - rounding <= margin_) return std::nullopt;

@@ -68,11 +68,16 @@ class LevelWalk {
   [[nodiscard]] std::size_t guess(std::size_t first, std::size_t least, std::size_t end);
   [[nodiscard]] FoundChange place_between(std::size_t first, std::size_t least, std::size_t end,
                                           double before, double after, const NoiseOfLevels& noise);
+  [[nodiscard]] bool is_run_of_other_level(std::size_t first, std::size_t place, std::size_t end,
+                                           const Shift& shift) const;
+  [[nodiscard]] bool are_scattered(std::size_t place, std::size_t end, double distance,
+                                   const NoiseOfLevels& noise) const;
   [[nodiscard]] bool are_spikes(double distance, double sign, const NoiseOfLevels& noise,
                                 std::size_t points) const;
   [[nodiscard]] NoiseOfLevels noise_of(std::size_t first, std::size_t place, std::size_t end);
   [[nodiscard]] NoiseOfLevels noise_about_line(std::size_t first, std::size_t end);
   [[nodiscard]] NoiseOfLevels noise_of_residuals();
+  [[nodiscard]] NoiseOfLevels noise_since(std::size_t first);
   [[nodiscard]] double rounding_at(std::size_t first, std::size_t place, std::size_t end,
                                    bool upward) const;
   void add_residuals(std::size_t first, std::size_t end, Residuals& all);

@@ -20,6 +20,16 @@ double coin_at_least(std::size_t n, std::size_t s) {
   return std::min(sum, 1.0);
 }
 
+double hits_at_least(std::size_t n, std::size_t hits, double share) {
+  double term = std::pow(1 - share, static_cast<double>(n));  // of no hit
+  double fewer = 0;
+  for (std::size_t i = 0; i < hits; ++i) {
+    fewer += term;
+    term *= static_cast<double>(n - i) / static_cast<double>(i + 1) * share / (1 - share);
+  }
+  return 1 - fewer;
+}
+
 Bounds sign_test_bounds(std::span<const double> sorted, double alpha) {
   const std::size_t n = sorted.size();
   // d_(c + 1) bounds if P(S ≤ c) = P(S ≥ n − c) ≤ alpha.

@@ -23,6 +23,9 @@ struct Bounds {
 /// P(S ≥ s) for n tosses of a fair coin. Requires n ≤ 1000.
 double coin_at_least(std::size_t n, std::size_t s);
 
+/// Likewise of at least so many hits of a share below 1, to 1e-12.
+double hits_at_least(std::size_t n, std::size_t hits, double share);
+
 /// Bounds of the median of sorted, finite values.
 Bounds sign_test_bounds(std::span<const double> sorted, double alpha);
 

@@ -51,6 +51,8 @@ std::string_view ending_name(Ending ending) {
       return "overtaken";
     case Ending::jumps:
       return "jumps";
+    case Ending::faded:
+      return "faded";
   }
   return "";
 }
@@ -136,6 +138,8 @@ std::string ending_text(const AlertMetric& metric) {
       return fmt::format("was overtaken by {}, which is expected", short_commit(metric.ended_by));
     case Ending::jumps:
       return "is a jump between levels that the series returns to";
+    case Ending::faded:
+      return "has faded: later commits show a level within the margin of the one before";
   }
   return "";
 }
