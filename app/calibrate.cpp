@@ -159,7 +159,8 @@ report::Table terms_table(const scaling::FittedScaling& fitted) {
 void print_table(std::FILE* to, report::Table table) {
   report::Document document;
   document.tables.push_back(std::move(table));
-  const auto terminal = report::format::detect_terminal(to == stderr ? STDERR_FILENO : STDOUT_FILENO);
+  const auto terminal =
+      report::format::detect_terminal(to == stderr ? STDERR_FILENO : STDOUT_FILENO);
   fmt::print(to, "{}", report::format::find_format("table").write(document, terminal));
 }
 
@@ -293,12 +294,18 @@ std::vector<std::string> take_logs(std::vector<std::string>& results) {
   return taken;
 }
 
-/// Adds the messages of logs. What was left out of them goes to `left`.
+/// Adds the messages of logs. What was left out of them goes to `left`, all else to `notes`.
 void add_logs(const std::vector<std::string>& logs, LogRanks ranks, const Cluster& cluster,
-              std::vector<ResultFile>& files, std::vector<std::string>& left) {
+              std::vector<ResultFile>& files, std::vector<std::string>& left,
+              std::vector<std::string>& notes) {
+  constexpr std::string_view left_out = "left out: ";
   for (const std::string& path : logs) {
     MessageLog log = read_messages(path, ranks, cluster.devices_per_node);
-    for (const std::string& note : log.notes) left.push_back(path + ": " + note);
+    for (const std::string& note : log.notes) {
+      const bool is_left_out = note.starts_with(left_out);
+      (is_left_out ? left : notes)
+          .push_back(path + ": " + (is_left_out ? note.substr(left_out.size()) : note));
+    }
     files.push_back(std::move(log.rows));
   }
   ranks.expect_used();
@@ -321,7 +328,8 @@ ExitCode calibrate(const CalibrateOptions& options) {
   Cluster cluster = cluster_of(options, files);
   options.inter_node.apply(cluster);
   std::vector<std::string> left = take_out_others(files);
-  add_logs(logs, options.log_ranks, cluster, files, left);
+  std::vector<std::string> notes;
+  add_logs(logs, options.log_ranks, cluster, files, left, notes);
   if (files.empty()) {
     throw ConfigError(
         "There are no results of bench conv, update, memory, io or comm to fit. Run those first, "
@@ -340,9 +348,8 @@ ExitCode calibrate(const CalibrateOptions& options) {
              model::fitted_text(machine), counted(std::ssize(files), "result file"));
   if (!left.empty()) fmt::print(told, "left out: {}\n", fmt::join(left, "; "));
   print_contention(told, machine);
-  for (const std::string& note : model::contention_notes(files, options.conditions)) {
-    fmt::print(told, "note: {}\n", note);
-  }
+  std::ranges::copy(model::contention_notes(files, options.conditions), std::back_inserter(notes));
+  for (const std::string& note : notes) fmt::print(told, "note: {}\n", note);
   return ExitCode::ok;
 }
 

@@ -111,6 +111,7 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
   check_bucket(bucket, axes.schedules);
   const TimedLayers layers = read_timed_layers(layers_);
   std::vector<TimedMessage> timed;
+  std::vector<std::string> notes;
   std::optional<model::Machine> machine;
   Run run;
   run.network = layers.name;
@@ -123,8 +124,9 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
     run.ranks_per_node = machine->cluster.devices_per_node;
   } else {
     refuse_hardware(options);
-    timed = is_message_log(messages.file) ? timed_all_reduces(messages.read(axes.ranks.back()).rows)
-                                          : read_timed_messages(messages.file);
+    const MessageLog log = messages.read(axes.ranks.back());
+    timed = timed_all_reduces(log.rows);
+    notes = log.notes;
     run.cluster = std::filesystem::path(messages.file).filename().string();
   }
   run.input_copy = options.values.input_copy.value_or(run.input_copy);
@@ -143,7 +145,7 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
           model::predict_timed(layers, source, run, cut ? bucket : std::nullopt, spread));
     }
   }
-  return report::timed_document({layers, run.cluster, bucket, rows});
+  return report::timed_document({layers, run.cluster, bucket, rows, notes});
 }
 
 struct PredictOptions : TrainingOptions {

@@ -93,9 +93,9 @@ class LogReader {
     note_left_out();
     if (log_.rows.measurements.empty()) {
       throw ConfigError(
-          fmt::format("{} times no collective that training runs. Run, for example, "
+          fmt::format("{} times no collective that training runs{}. Run, for example, "
                       "all_reduce_perf of nccl-tests or osu_allreduce.",
-                      path_));
+                      path_, left_out_.empty() ? "" : " (only " + left_out_.begin()->first + ")"));
     }
     return std::move(log_);
   }
@@ -171,6 +171,10 @@ class LogReader {
     const std::string collective = collective_of(axes);
     const bool like_training = is_in_place(axes) == is_in_place_in_training(collective);
     if (!like_training && as_trained_.contains(place(axes))) return;
+    if (number_in(value_of(point.key.launch, "groups")) > 1) {
+      ++left_out_["groups of ranks at once (NCCL_TESTS_SPLIT)"];
+      return;
+    }
     const Launch launch = launch_of(point.key);
     const bool is_osu = point.key.suite == "OSU";
     double bytes = number_in(value_of(axes, "size"));
@@ -225,7 +229,7 @@ MessageLog read_table(const std::string& path, int devices_per_node) {
   log.rows.path = path;
   log.rows.header.benchmark = "comm";
   log.rows.complete = true;
-  for (const TimedMessage& message : read_timed_messages(path)) {
+  for (const TimedMessage& message : read_timed_messages(path, log.notes)) {
     const double time = message.time.si();
     log.rows.measurements.push_back(
         row_of({{"collective", "all_reduce"},

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <iterator>
@@ -122,6 +124,26 @@ std::string_view advice_on(std::string_view text) {
                              : "Write one";
 }
 
+/// Refuses a column that has the name of a known one with another unit: "forward_ms".
+void expect_unit(const std::string& column, const std::string& name, const std::string& place) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> units{
+      {{"s", "seconds"}, {"bytes", "bytes"}}};
+  constexpr std::array<std::string_view, 16> others{"ms",  "us",  "ns",   "msec",   "usec", "nsec",
+                                                    "min", "sec", "kb",   "mb",     "gb",   "kib",
+                                                    "mib", "gib", "bits", "seconds"};
+  const std::size_t end = name.rfind('_') + 1;
+  if (end == 0 || !column.starts_with(name.substr(0, end))) return;
+  const auto* const unit = std::ranges::find(units, std::string_view(name).substr(end),
+                                             &std::pair<std::string_view, std::string_view>::first);
+  std::string other = column.substr(end);
+  std::ranges::transform(other, other.begin(), [](unsigned char one) { return std::tolower(one); });
+  if (unit == units.end() || std::ranges::find(others, other) == others.end()) return;
+  throw ConfigError(
+      fmt::format("{}: the column \"{}\" must be {}, in {}. Convert its numbers to {}, and "
+                  "name it so.",
+                  place, column, name, unit->second, unit->second));
+}
+
 std::vector<std::string> names_of(std::span<const CsvColumn> columns) {
   std::vector<std::string> names;
   for (const CsvColumn& column : columns) names.emplace_back(column.name);
@@ -133,8 +155,11 @@ std::vector<std::string> names_of(std::span<const CsvColumn> columns) {
 CsvTable::CsvTable(const fs::path& path, std::string_view what, std::span<const CsvColumn> known)
     : path_(path.string()) {
   refuse_other_kind(path, FileKind::table);
-  std::istringstream stream(read_input(path, fmt::format("Name a CSV file of {} (columns: {}).",
-                                                         what, fmt::join(names_of(known), ", "))));
+  std::string text = read_input(path, fmt::format("Name a CSV file of {} (columns: {}).", what,
+                                                  fmt::join(names_of(known), ", ")));
+  // Spreadsheets for the Macintosh end lines so.
+  if (text.find('\n') == std::string::npos) std::ranges::replace(text, '\r', '\n');
+  std::istringstream stream(std::move(text));
   std::string line;
   for (std::size_t number = 1; std::getline(stream, line); ++number) {
     const std::string place = fmt::format("{}:{}", path_, number);
@@ -181,6 +206,7 @@ void CsvTable::read_header(Row header, std::string_view what, std::span<const Cs
     }
     if (is_known) continue;
     for (const std::string& name : missing) {
+      expect_unit(*column, name, place);
       if (edit_distance(*column, name) > 2) continue;
       throw ConfigError(fmt::format("{}: \"{}\" is not a column of {}. {}", place,
                                     escape_for_terminal(*column), what,

@@ -90,13 +90,19 @@ TimedLayers read_timed_layers(const std::filesystem::path& path) {
   return timed;
 }
 
-std::vector<TimedMessage> read_timed_messages(const std::filesystem::path& path) {
+std::vector<TimedMessage> read_timed_messages(const std::filesystem::path& path,
+                                              std::vector<std::string>& notes) {
   const CsvTable table(path, "times of all-reduces", message_columns);
   std::vector<TimedMessage> messages;
   for (std::size_t row = 0; row < table.size(); ++row) {
     const TimedMessage message{table.count(row, "ranks", most_ranks),
                                Bytes(table.number(row, "bytes", most_bytes)),
                                seconds(table, row, "time_s")};
+    if (message.time == Seconds()) {
+      notes.push_back(
+          fmt::format("left out: {} has a time of 0, which nothing takes", table.place(row)));
+      continue;
+    }
     if (message.ranks < 2 || message.size < least_message || message.time < least_time) {
       throw ConfigError(
           fmt::format("{}: an all-reduce has 2 ranks or more, bytes of 1 or more and time_s of "
@@ -104,6 +110,10 @@ std::vector<TimedMessage> read_timed_messages(const std::filesystem::path& path)
                       table.place(row)));
     }
     messages.push_back(message);
+  }
+  if (messages.empty()) {
+    throw ConfigError(fmt::format("{}: time_s is 0 in every line. Write what each all-reduce took.",
+                                  path.string()));
   }
   return messages;
 }

@@ -42,7 +42,8 @@ struct TimedMessage {
 };
 
 /// Reads a CSV file with a line per measurement and the columns ranks, bytes and time_s, as OSU's
-/// benchmarks and nccl-tests print them. Throws ConfigError.
-std::vector<TimedMessage> read_timed_messages(const std::filesystem::path& path);
+/// benchmarks and nccl-tests print them. Leaves out a time of 0 with a note. Throws ConfigError.
+std::vector<TimedMessage> read_timed_messages(const std::filesystem::path& path,
+                                              std::vector<std::string>& notes);
 
 }  // namespace dlscale

@@ -50,6 +50,10 @@ constexpr std::array labels{
     R"(([\w./~+=%@-]+[./][\w+=%@-]+):(?:\d+:)?(?:[ \t]|$|#))",
     R"(([\w./~+=%@-]+\.[\w+=%@]+)-(?:\d+-)?(?:[ \t]|$|#))"};
 
+/// Labels that rows follow without a blank, if all comments do: srun, grep -n, grep.
+constexpr std::array tight_labels{R"( *((?:P\d+ +)?\d+)[:-])",
+                                  R"(([\w./~+=%@-]+[./][\w+=%@-]+):(?:\d+:)?)"};
+
 /// Patterns are compiled once; their use is thread-safe.
 const re2::RE2& unlabelled_prefix() {
   static const re2::RE2 pattern(times_and_quotes);
@@ -75,10 +79,15 @@ void drop_escapes(std::string& text) {
   if (may_have) re2::RE2::GlobalReplace(&text, sequence, "");
 }
 
+/// Blanks of other widths, as from pages and documents, become blanks.
 void drop_controls(std::string& text) {
-  static const re2::RE2 no_break_space(R"(\x{A0})");
-  if (text.find('\xC2') != std::string::npos) {
-    re2::RE2::GlobalReplace(&text, no_break_space, " ");
+  static const re2::RE2 blank(R"([\x{A0}\x{1680}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}])");
+  static const re2::RE2 invisible(R"([\x{200B}-\x{200F}\x{2060}\x{FEFF}])");
+  const bool is_ascii = std::ranges::all_of(
+      text, [](char letter) { return static_cast<unsigned char>(letter) < 0x80; });
+  if (!is_ascii) {
+    re2::RE2::GlobalReplace(&text, blank, " ");
+    re2::RE2::GlobalReplace(&text, invisible, "");
   }
   std::erase_if(
       text, [](char letter) { return static_cast<unsigned char>(letter) < ' ' && letter != '\t'; });
@@ -103,10 +112,14 @@ void add_label(std::string_view label, std::string& source) {
   source += label;
 }
 
-/// Drops one prefix; adds its label to the source.
-bool drop_prefix(re2::StringPiece& text, std::string& source) {
+/// Drops one prefix; adds its label to the source. A tight label comes first.
+bool drop_prefix(re2::StringPiece& text, std::string& source, const re2::RE2* tight) {
   const char* begin = text.data();
   if (consume(text, unlabelled_prefix(), nullptr)) return text.data() > begin;
+  if (std::string label; tight != nullptr && source.empty() && consume(text, *tight, &label)) {
+    source = label;
+    return true;
+  }
   for (const re2::RE2& pattern : label_prefixes()) {
     std::string label;
     if (!consume(text, pattern, &label)) continue;
@@ -169,6 +182,49 @@ std::string pattern_of(std::string_view prefix) {
   return pattern;
 }
 
+/// A mark of a comment that a blank or the end follows.
+std::size_t place_of_comment(std::string_view text) {
+  std::size_t mark = text.find('#');
+  while (mark != std::string_view::npos && mark + 1 < text.size() && text[mark + 1] != ' ') {
+    mark = text.find('#', mark + 1);
+  }
+  return mark;
+}
+
+/// A prefix without the times in it, which come again by chance.
+std::string without_times(std::string_view prefix) {
+  static const re2::RE2 time(
+      R"((?:\d{4}[-/]\d\d[-/]\d\d[T ])?\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[+-]\d\d:?\d\d)?)"
+      R"(|\d{9,}(?:\.\d+)?)");
+  std::string rest(prefix);
+  re2::RE2::GlobalReplace(&rest, time, "");
+  return rest;
+}
+
+/// The tight label that stands before all comments of a log; null if there is none.
+std::shared_ptr<const re2::RE2> tight_label_of(std::string_view log) {
+  for (const char* label : tight_labels) {
+    const auto pattern = std::make_shared<const re2::RE2>(label);
+    std::size_t comments = 0;
+    bool all = true;
+    for (std::string_view rest = log; all && !rest.empty();) {
+      const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
+      const std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      const std::size_t mark = place_of_comment(line);
+      if (mark == std::string_view::npos) continue;
+      ++comments;
+      re2::StringPiece prefix(line.data(), mark);
+      while (!prefix.empty() && re2::RE2::Consume(&prefix, unlabelled_prefix())) {
+      }
+      std::string name;
+      all = re2::RE2::FullMatch(prefix, *pattern, &name);
+    }
+    if (all && comments > 0) return pattern;
+  }
+  return nullptr;
+}
+
 /// Collects the text before the comments of a log, and finds whether it is alike.
 class CommentPrefixes {
  public:
@@ -190,7 +246,7 @@ class CommentPrefixes {
     if (count_ > 0 && pattern != pattern_) is_mixed_ = true;
     pattern_ = std::move(pattern);
     ++count_;
-    different_.emplace(prefix);
+    different_.insert(without_times(prefix));
   }
 
   /// The pattern that all have; empty if there is none.
@@ -203,15 +259,6 @@ class CommentPrefixes {
   [[nodiscard]] bool are_labels() const { return 2 * different_.size() <= count_; }
 
  private:
-  /// A mark that a blank or the end follows.
-  static std::size_t place_of_comment(std::string_view text) {
-    std::size_t mark = text.find('#');
-    while (mark != std::string_view::npos && mark + 1 < text.size() && text[mark + 1] != ' ') {
-      mark = text.find('#', mark + 1);
-    }
-    return mark;
-  }
-
   bool is_mixed_ = false;
   std::size_t count_ = 0;
   std::size_t others_ = 0;
@@ -254,7 +301,7 @@ bool has_line_numbers(std::string_view log) {
 }  // namespace
 
 LauncherLines::LauncherLines(std::string_view log)
-    : rest_(log), has_line_numbers_(has_line_numbers(log)) {
+    : rest_(log), has_line_numbers_(has_line_numbers(log)), tight_label_(tight_label_of(log)) {
   LauncherLines copy(*this);
   NumberedLines numbers;
   CommentPrefixes comments;
@@ -264,22 +311,27 @@ LauncherLines::LauncherLines(std::string_view log)
   }
   lines_are_numbered_ = numbers.are_there();
   if (comments.common().empty()) return;
-  // Few comments are alike by chance, unless two other lines and all begin so.
-  if (comments.are_few() && (comments.others() < 2 || !all_begin(comments.common()))) return;
+  // Few comments are alike by chance, unless two other lines and half of them begin so.
+  if (comments.are_few()) {
+    const std::size_t beginning = others_beginning(comments.common());
+    if (beginning < 2 || 2 * beginning < comments.others()) return;
+  }
   // Latin 1 stands for any bytes.
   const re2::RE2::CannedOptions bytes = re2::RE2::Latin1;
   own_prefix_ = std::make_shared<const re2::RE2>("(" + comments.common() + ")", bytes);
   own_prefix_is_label_ = comments.are_labels();
 }
 
-bool LauncherLines::all_begin(const std::string& pattern) const {
+std::size_t LauncherLines::others_beginning(const std::string& pattern) const {
   const re2::RE2 prefix(pattern, re2::RE2::Latin1);
   LauncherLines copy(*this);
+  std::size_t count = 0;
   for (LauncherLine line; copy.next_of_known(line);) {
+    if (is_blank(line.text) || place_of_comment(line.text) != std::string::npos) continue;
     re2::StringPiece text(line.text);
-    if (!is_blank(line.text) && !re2::RE2::Consume(&text, prefix)) return false;
+    count += re2::RE2::Consume(&text, prefix) ? 1 : 0;
   }
-  return true;
+  return count;
 }
 
 bool LauncherLines::next(LauncherLine& line) {
@@ -291,7 +343,7 @@ bool LauncherLines::next(LauncherLine& line) {
   re2::StringPiece text(line.text);
   std::string label;
   if (!re2::RE2::Consume(&text, *own_prefix_, &label)) return true;
-  if (own_prefix_is_label_) add_label(label, line.source);
+  if (own_prefix_is_label_) add_label(without_times(label), line.source);
   line.text.erase(0, line.text.size() - text.size());
   return true;
 }
@@ -314,7 +366,7 @@ bool LauncherLines::next_of_known(LauncherLine& line) {
   if (long long number = 0; has_line_numbers_) drop_line_number(text, number);
   for (int i = 0; i < most_prefixes; ++i) {
     const std::string_view rest(text.data(), text.size());
-    if (!may_have_prefix(rest) || !drop_prefix(text, line.source)) break;
+    if (!may_have_prefix(rest) || !drop_prefix(text, line.source, tight_label_.get())) break;
   }
   line.text.erase(0, line.text.size() - text.size());
   return true;

@@ -28,9 +28,9 @@ struct LauncherLine {
 ///   syslog), of the clock, and in seconds;
 /// - names of files and numbers of lines (grep -n, cat -n, editors), marks of a quotation ("> ");
 /// - any other text that is alike, but for its numbers, before all comments ("#") of the log. If
-///   these are only two, all lines must begin with it.
-/// Drops escape sequences of terminals, and zero bytes. A carriage return ends a line, too: what
-/// follows has the same number. No-break spaces become blanks.
+///   these are only two, half of the other lines must begin with it.
+/// Drops escape sequences of terminals, zero bytes, and letters without width. A carriage return
+/// ends a line, too: what follows has the same number. Blanks of any width become blanks.
 class LauncherLines {
  public:
   explicit LauncherLines(std::string_view log);
@@ -41,11 +41,12 @@ class LauncherLines {
  private:
   /// Drops the prefixes that are known; false at the end.
   bool next_of_known(LauncherLine& line);
-  /// Whether all lines to come that are not blank begin with the pattern.
-  [[nodiscard]] bool all_begin(const std::string& pattern) const;
+  /// Lines without a comment that begin with the pattern.
+  [[nodiscard]] std::size_t others_beginning(const std::string& pattern) const;
 
   std::string_view rest_;
-  bool has_line_numbers_ = false;  ///< each line begins with its number
+  bool has_line_numbers_ = false;                ///< each line begins with its number
+  std::shared_ptr<const re2::RE2> tight_label_;  ///< a label that no blank follows
   std::size_t number_ = 0;
   bool continues_ = false;                      ///< the next piece belongs to the line of the last
   bool lines_are_numbered_ = false;             ///< the last number of a label is that of a line

@@ -206,7 +206,7 @@ Piecewise fit(const Group& group, Ranks ranks, std::string_view what) {
   const auto points = times_by_size(group, ranks);
   if (points.size() < 2) {
     throw ConfigError(
-        fmt::format("{}: only one size of {} was measured ({:g} bytes), which does not "
+        fmt::format("{}: only one size of {} was measured ({:.0f} B), which does not "
                     "tell latency from bandwidth. Measure several sizes.",
                     group.front().file, what, points.front().size.si()));
   }

@@ -192,9 +192,27 @@ Content find_printed(std::string_view text, std::size_t from) {
   return suggested;
 }
 
+/// "# OSU", also with blanks of other widths.
+bool has_title_of_osu(std::string_view text) {
+  constexpr std::size_t widest_blank = 3;
+  for (std::size_t at = text.find("OSU"); at != npos; at = text.find("OSU", at + 1)) {
+    const std::size_t from = at - std::min(at, widest_blank + 1);
+    const std::string_view before = text.substr(from, at - from);
+    const std::size_t mark = before.rfind('#');
+    if (mark == npos || mark + 1 == before.size()) continue;
+    const auto may_be_blank = [](char one) {
+      return one == ' ' || static_cast<unsigned char>(one) >= 0x80;
+    };
+    const std::string_view after = text.substr(at + 3, 1);
+    const bool ends = !after.empty() && may_be_blank(after.front());
+    if (ends && std::ranges::all_of(before.substr(mark + 1), may_be_blank)) return true;
+  }
+  return false;
+}
+
 ContentKind kind_of_text(std::string_view text) {
   if (text.find(":::MLLOG") != npos) return ContentKind::mllog;
-  if (text.find("# OSU ") != npos) return ContentKind::osu;
+  if (has_title_of_osu(text)) return ContentKind::osu;
   const bool nccl = text.find("nThread ") != npos || text.find("busbw") != npos;
   return nccl ? ContentKind::nccl_tests : ContentKind::unknown;
 }

@@ -200,8 +200,11 @@ class Lines {
 
 }  // namespace
 
-std::vector<LauncherLine> lines_of_nccl_json(std::string_view content) {
-  const std::string strict = strict_json(content);
+std::vector<LauncherLine> lines_of_nccl_json(std::string_view content,
+                                             std::vector<std::string>& notes) {
+  PrintedJson printed = printed_json(content);
+  notes.insert(notes.end(), printed.notes.begin(), printed.notes.end());
+  const std::string strict = std::move(printed.text);
   expect_json_depth(strict);
   try {
     return Lines().of(json::parse(strict));

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -7,8 +8,10 @@
 namespace dlscale::regression::history {
 
 /// The lines of the text that nccl-tests prints beside its JSON (-J, since 2.17.5), with all digits
-/// of the JSON. A row has the number of its result, and other lines have 0. Throws ConfigError
-/// without the name of the file for other JSON.
-std::vector<LauncherLine> lines_of_nccl_json(std::string_view json);
+/// of the JSON. A row has the number of its result, and other lines have 0. Adds a note on text
+/// that stands around the JSON. Throws ConfigError without the name of the file for other JSON, and
+/// for a second document.
+std::vector<LauncherLine> lines_of_nccl_json(std::string_view json,
+                                             std::vector<std::string>& notes);
 
 }  // namespace dlscale::regression::history

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "regression/import/table_log.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -25,6 +30,96 @@ std::string parameter_name(const std::string& heading) {
 
 bool is_blank(char letter) {
   return std::isspace(static_cast<unsigned char>(letter)) != 0;
+}
+
+/// Bytes of an element by its name in the column "type"; 0 for any other name.
+int element_bytes(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, int>, 14> types{{{"int8", 1},
+                                                                    {"uint8", 1},
+                                                                    {"int32", 4},
+                                                                    {"uint32", 4},
+                                                                    {"int64", 8},
+                                                                    {"uint64", 8},
+                                                                    {"half", 2},
+                                                                    {"bfloat16", 2},
+                                                                    {"float", 4},
+                                                                    {"double", 8},
+                                                                    {"f8e4m3", 1},
+                                                                    {"f8e5m2", 1},
+                                                                    {"fp8_e4m3", 1},
+                                                                    {"fp8_e5m2", 1}}};
+  const auto* const found =
+      std::ranges::find(types, type, &std::pair<std::string_view, int>::first);
+  return found == types.end() ? 0 : found->second;
+}
+
+/// Whether the size is that of the count. Other programs count the elements of one rank.
+bool has_one_block(std::string_view collective) {
+  return collective == "all_reduce" || collective == "broadcast" || collective == "reduce" ||
+         collective == "sendrecv";
+}
+
+std::string text_of(const Facts& parameters, const char* name) {
+  const auto found = parameters.find(name);
+  return found == parameters.end() ? "" : found->second;
+}
+
+/// Blocks of `count` elements that the size holds; nothing if the row does not say.
+std::optional<double> blocks_of(const Facts& parameters, std::string_view collective) {
+  const std::string count = text_of(parameters, "count");
+  if (count.empty()) return std::nullopt;
+  if (!is_whole_number(count)) {
+    throw ConfigError(
+        fmt::format("\"{}\" in column count is not a whole number", escape_for_terminal(count)));
+  }
+  const std::string size = text_of(parameters, "size");
+  const std::string type = text_of(parameters, "type");
+  const double elements = printed_number(count, "count");
+  const double element = element_bytes(type);
+  if (elements == 0 || element == 0) return std::nullopt;
+  const double blocks = printed_number(size, "size") / (elements * element);
+  const bool fits = has_one_block(collective) ? blocks == 1 : blocks == std::floor(blocks);
+  if (fits) return blocks;
+  throw ConfigError(fmt::format(
+      "the size {} is not that of {} elements of {}, so the row is garbled", size, count, type));
+}
+
+/// A printed number, and half the unit of its last digit.
+struct Rounded {
+  double value = 0;
+  double half = 0;
+};
+
+/// Decimals of JSON may lack zeros at the end.
+Rounded rounded(std::string_view word, std::string_view column) {
+  const double value = printed_number(word, column);
+  const std::size_t point = word.find('.');
+  constexpr std::size_t most_decimals = 3;  // of the text
+  const bool is_of_json =
+      point != std::string_view::npos && word.size() - point > most_decimals + 1;
+  if (is_of_json) word = word.substr(0, word.find_last_not_of('0') + 1);
+  return {value, printed_rounding(word)};
+}
+
+Rounded scaled(Rounded number, double unit) {
+  return {unit * number.value, unit * number.half};
+}
+
+constexpr double rate_slack = 1e-4;  // of the programs' own arithmetic
+
+/// Whether `bytes` in the time have this rate.
+bool have_rate(double bytes, Rounded time, Rounded rate) {
+  const double shortest = time.value - time.half;
+  const double most = shortest > 0 ? bytes / shortest : std::numeric_limits<double>::infinity();
+  return (rate.value + rate.half) * (1 + rate_slack) >= bytes / (time.value + time.half) &&
+         (rate.value - rate.half) * (1 - rate_slack) <= most;
+}
+
+/// Rates of the bus are 0.5 to 2 times the others; one rank needs no bus.
+bool may_be_bus(Rounded bus, Rounded rate) {
+  if (bus.value == 0) return true;
+  return bus.value + bus.half >= 0.5 * (rate.value - rate.half) * (1 - rate_slack) &&
+         bus.value - bus.half <= 2 * (rate.value + rate.half) * (1 + rate_slack);
 }
 
 }  // namespace
@@ -192,6 +287,30 @@ NcclRow NcclTable::row(std::string_view line) const {
                          cells[side.bus_bandwidth], cells[side.wrong]});
   }
   return row;
+}
+
+void NcclTable::expect_consistent(const NcclRow& row, std::string_view collective) const {
+  if (is_of_nccl_1() || collective == "alltoallv") return;
+  const std::optional<double> blocks = blocks_of(row.parameters, collective);
+  if (time_name_ != "time") return;
+  const double bytes = printed_number(text_of(row.parameters, "size"), "size");
+  // Some programs do not count the block that a rank keeps.
+  const double sent = blocks && *blocks > 1 ? bytes * (*blocks - 1) / *blocks : bytes;
+  for (const NcclSide& side : row.sides) {
+    if (side.time == "N/A") continue;
+    const Rounded time = scaled(rounded(side.time, time_name_), time_unit_);
+    const Rounded rate = scaled(rounded(side.algorithm_bandwidth, "algbw"), 1e9);
+    const Rounded bus = scaled(rounded(side.bus_bandwidth, "busbw"), 1e9);
+    if (time.value <= 0 || rate.value <= 0 || bus.value < 0) continue;
+    if (!have_rate(bytes, time, rate) && !have_rate(sent, time, rate)) {
+      throw ConfigError(
+          fmt::format("the algbw {} is not that of {} B in the time {}, so the row is garbled",
+                      side.algorithm_bandwidth, text_of(row.parameters, "size"), side.time));
+    }
+    if (may_be_bus(bus, rate)) continue;
+    throw ConfigError(fmt::format("the busbw {} is not that of the algbw {}, so the row is garbled",
+                                  side.bus_bandwidth, side.algorithm_bandwidth));
+  }
 }
 
 }  // namespace dlscale::regression::history

@@ -36,6 +36,9 @@ class NcclTable {
   /// Throws ConfigError if the words of a row do not fit the headings. The places of the words
   /// distinguish a blank column from a missing one.
   [[nodiscard]] NcclRow row(std::string_view line) const;
+  /// Throws ConfigError for a row whose numbers contradict each other beyond their printed digits,
+  /// since a digit of it is lost or another's. `collective` is a program of nccl-tests, or empty.
+  void expect_consistent(const NcclRow& row, std::string_view collective) const;
 
   /// Name of the times: "cputime" with -C, the processor's time of the calls.
   [[nodiscard]] const std::string& time_name() const { return time_name_; }

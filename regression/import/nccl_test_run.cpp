@@ -116,10 +116,10 @@ void NcclTest::doubt_name(const RunOptions& options) {
                                 "gather",     "sendrecv",   "hypercube"};
   if (!has_name() || rows_ == 0 || options.axes.contains("collective")) return;
   if (std::ranges::find(programs, name()) != programs.end()) return;
-  note(
-      fmt::format("{} is not a program of nccl-tests, so the collective is not sure; state its axis "
-                  "collective=all_reduce",
-                  quoted_line(name())));
+  note(fmt::format(
+      "{} is not a program of nccl-tests, so the collective is not sure; state its axis "
+      "collective=all_reduce",
+      quoted_line(name())));
 }
 
 void NcclTest::read_settings(const std::vector<std::string>& words) {
@@ -191,8 +191,9 @@ void NcclTest::read_headings(std::string_view line, std::string_view titles) {
 void NcclTest::expect_name(const RunOptions& options) const {
   if (has_name() || options.axes.contains("collective")) return;
   throw ConfigError(
-      "it does not name the collective, as nccl-tests before 2.16.7 do not. Give "
-      "the axis collective=all_reduce.");
+      "it does not name the collective, as nccl-tests before 2.16.7 do not. Write \"# Collective "
+      "test starting: all_reduce_perf\" as its first line; a history also takes the axis "
+      "collective=all_reduce.");
 }
 
 void NcclTest::read_row(std::string_view line) {
@@ -206,6 +207,7 @@ void NcclTest::read_row(std::string_view line) {
                     "is of is not known",
                     escape_for_terminal(size)));
   }
+  table_->expect_consistent(row, has_name() ? name() : "");
   SeriesKey key = key_;
   for (const auto& [name, value] : row.parameters) {
     if (name != "count") key.axes[name] = value;

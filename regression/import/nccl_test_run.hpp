@@ -56,6 +56,9 @@ class NcclTest {
   void read_bandwidth(std::string_view line);
   /// "Out of bounds values : 4 FAILED".
   void read_verdict(const std::vector<std::string>& words);
+  /// The launch that printed the rows.
+  void set_launch(Launch launch) { launch_ = std::move(launch); }
+  [[nodiscard]] const Launch& launch() const { return launch_; }
   /// A row that was left out.
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
@@ -98,6 +101,7 @@ class NcclTest {
   std::string verdict_text_;
   std::vector<std::string> notes_;
   OtherLines others_;
+  Launch launch_;
 };
 
 }  // namespace dlscale::regression::history

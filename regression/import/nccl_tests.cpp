@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <sstream>
@@ -43,10 +44,23 @@ bool is_decimal(std::string_view word) {
          is_whole_number(word.substr(point + 1));
 }
 
+/// Whether a row stands behind text of NCCL: a size, a count, a type, and what follows.
+bool ends_with_row(const std::vector<std::string>& words) {
+  constexpr std::size_t least = 8;
+  for (std::size_t i = 0; i + least <= words.size(); ++i) {
+    const bool has_letter = std::isalpha(static_cast<unsigned char>(words[i + 2].front())) != 0;
+    if (is_whole_number(words[i]) && is_whole_number(words[i + 1]) && has_letter &&
+        words.back().find_first_not_of("0123456789.e+-NA/") == std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Whether a line within a table may hold a row: it begins with a number, or has many.
 bool may_be_row(std::string_view text, const std::vector<std::string>& words) {
   constexpr std::string_view digits = "0123456789";
-  if (is_line_of_nccl(text)) return false;
+  if (is_line_of_nccl(text)) return ends_with_row(words);
   if (digits.find(words.front().front()) != std::string_view::npos) return true;
   const auto is_number = [digits](const std::string& word) {
     return digits.find(word.front()) != std::string_view::npos && word.find('.') != word.npos;
@@ -80,7 +94,8 @@ bool has_shape_of_row(const std::vector<std::string>& words) {
 class NcclLog {
  public:
   /// `place` names what a row was read from: "line".
-  NcclLog(const RunOptions& options, std::string_view place) : options_(&options), place_(place) {}
+  NcclLog(const RunOptions& options, std::string_view place, const LaunchTexts& launches)
+      : options_(&options), place_(place), launches_(&launches) {}
 
   void read(const LauncherLine& line) {
     using Part = NcclTest::Part;
@@ -149,6 +164,7 @@ class NcclLog {
   void read_row(const LauncherLine& line) {
     NcclTest& test = tests_.back();
     test.expect_name(*options_);
+    if (test.rows() == 0) test.set_launch(launches_->last());
     try {
       test.read_row(line.text);
     } catch (const ConfigError& error) {
@@ -158,6 +174,7 @@ class NcclLog {
 
   const RunOptions* options_;
   std::string_view place_;
+  const LaunchTexts* launches_;
   std::string last_comment_;
   std::vector<NcclTest> tests_;
   RowsWithoutHeadings without_headings_;
@@ -167,17 +184,17 @@ class NcclLog {
 ImportedRun added_by(NcclLog& log) {
   ImportedRun run;
   std::set<std::string> hosts;
-  for (NcclTest& test : log.tests()) test.add_to(run, hosts);
+  LaunchesOfSeries launches;
+  for (NcclTest& test : log.tests()) {
+    const std::size_t before = run.points.size();
+    test.add_to(run, hosts);
+    for (std::size_t i = before; i < run.points.size(); ++i) {
+      launches.add(run.points[i].key, test.launch());
+    }
+  }
+  launches.expect_one_each();
   if (!hosts.empty()) run.facts["hosts"] = fmt::format("{}", fmt::join(hosts, ", "));
   return run;
-}
-
-bool are_same(const ImportedRun& a, const ImportedRun& b) {
-  const auto same = [](const KeyedPoint& left, const KeyedPoint& right) {
-    return left.key.text() == right.key.text() &&
-           left.point.summary.median == right.point.summary.median;
-  };
-  return std::ranges::equal(a.points, b.points, same);
 }
 
 /// Refuses tests that only one axis could tell apart.
@@ -187,7 +204,8 @@ void expect_names(const std::vector<NcclTest>& tests) {
   if (unnamed < 2) return;
   throw ConfigError(
       fmt::format("it has {} tests that do not name their collective. Cut it into a file for each, "
-                  "and add each with its axis collective=all_reduce.",
+                  "and write the line \"# Collective test starting: all_reduce_perf\" first in "
+                  "each, with its collective.",
                   unnamed));
 }
 
@@ -219,9 +237,9 @@ std::string missing_headings(std::string_view content) {
 
 /// The log that counts. Every process of a launch may have printed the same table; different ones
 /// are no collective.
-NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
+NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run, const JobErrors& errors) {
   std::erase_if(logs, [](const auto& log) { return !log.second.has_headings(); });
-  if (logs.empty()) throw ConfigError(missing_headings(run.content));
+  if (logs.empty()) throw ConfigError(missing_headings(run.content) + errors.as_reason());
   NcclLog& first = logs.begin()->second;
   if (logs.size() == 1) return first;
   std::vector<std::string> names;
@@ -251,10 +269,12 @@ NcclLog& counting(std::map<std::string, NcclLog>& logs, ImportedRun& run) {
 Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   std::map<std::string, NcclLog> logs;
   JobErrors errors;
+  LaunchTexts launches;
   const auto read = [&](const LauncherLine& line, std::string_view place) {
     try {
       errors.read(line);
-      logs.try_emplace(line.source, options, place).first->second.read(line);
+      launches.read(line);
+      logs.try_emplace(line.source, options, place, launches).first->second.read(line);
     } catch (const ConfigError& error) {
       if (line.number == 0) throw;
       throw ConfigError(fmt::format("{} {}: {}", place, line.number, error.what()));
@@ -262,7 +282,9 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   };
   const bool is_json = run.content.find_first_not_of(" \t\r\n") == run.content.find('{');
   if (is_json) {
-    for (const LauncherLine& line : lines_of_nccl_json(run.content)) read(line, "result");
+    for (const LauncherLine& line : lines_of_nccl_json(run.content, run.notes)) {
+      read(line, "result");
+    }
   } else {
     LauncherLines lines(run.content);
     for (LauncherLine line; lines.next(line);) read(line, "line");
@@ -271,11 +293,13 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   for (const auto& [source, log] : logs) {
     if (!log.has_headings()) without_headings.add(log.without_headings());
   }
-  NcclLog& log = counting(logs, run);
+  NcclLog& log = counting(logs, run, errors);
   without_headings.add(log.without_headings());
   std::size_t rows = 0;
   for (const NcclTest& test : log.tests()) rows += test.rows();
-  if (rows == 0) throw ConfigError("it has headings of nccl-tests and no rows");
+  if (rows == 0) {
+    throw ConfigError("it has headings of nccl-tests and no rows" + errors.as_reason());
+  }
   expect_names(log.tests());
   for (NcclTest& test : log.tests()) test.doubt_name(options);
   ImportedRun added = added_by(log);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -37,6 +38,7 @@ struct OsuQuantity {
 constexpr std::array osu_quantities{
     OsuQuantity{"Avg Latency(us)", "time", "s", Direction::smaller_is_better, 1e-6},
     OsuQuantity{"Latency (us)", "time", "s", Direction::smaller_is_better, 1e-6},
+    OsuQuantity{"Latency(us)", "time", "s", Direction::smaller_is_better, 1e-6},
     OsuQuantity{"Overall(us)", "time", "s", Direction::smaller_is_better, 1e-6},
     OsuQuantity{"Bandwidth (MB/s)", "bandwidth", "B/s", Direction::larger_is_better, 1e6},
     OsuQuantity{"MB/s", "bandwidth", "B/s", Direction::larger_is_better, 1e6},
@@ -104,6 +106,13 @@ bool is_whole_row(const LauncherLine& line) {
     return word.find_first_not_of("0123456789.") == std::string::npos &&
            std::ranges::count(word, '.') < 2;
   };
+  // Brackets around the name of a program look like a label.
+  const std::size_t last = words.size() - 1;
+  const bool is_behind_text =
+      !line.source.empty() && words.size() > 2 &&
+      std::isdigit(static_cast<unsigned char>(words[last - 1].back())) != 0 &&
+      words[last].find('.') != std::string::npos && is_number(words[last]);
+  if (is_behind_text) return true;
   const bool has_size = !line.source.empty() || (words.size() > 1 && is_whole_number(words[0]));
   return has_size && line.text.find('.') != std::string::npos &&
          std::ranges::all_of(words, is_number);
@@ -112,8 +121,9 @@ bool is_whole_row(const LauncherLine& line) {
 /// The tests that one process printed, one after the other.
 class OsuReader {
  public:
-  void read(const LauncherLine& line) {
-    const std::string_view text = line.text;
+  /// `launch` is the one that prints the table which comes next.
+  void read(const LauncherLine& line, const LaunchTexts& launches) {
+    const std::string_view text = trimmed(line.text);
     last_value_.clear();
     if (text.starts_with(osu_title)) return read_title(text.substr(osu_title.size()));
     if (text.starts_with("Time took to create topology graph")) {
@@ -121,17 +131,25 @@ class OsuReader {
       return;
     }
     if (text.starts_with('#')) return read_comment(text);
+    // Barriers of versions before 7 have headings without a mark.
+    const bool is_bare_heading = !key_.suite.empty() && quantity_ == nullptr && is_quantity(text);
+    if (is_bare_heading) return read_headings(text);
     if (key_.suite.empty() && is_whole_row(line)) without_headings_.read(line);
     if (key_.suite.empty() || !unread_.empty()) return;
     std::vector<std::string> words = words_in(line.text);
     if (words.empty()) return;
     if (!may_be_row(words) || is_line_of_nccl(text)) {
-      if (quantity_ != nullptr) others_.read(line);
+      if (quantity_ != nullptr && ends_with_row(words)) {
+        leave_out(fmt::format("line {}, where a row may stand behind other text: {}", line.number,
+                              quoted_line(text)));
+      } else if (quantity_ != nullptr) {
+        others_.read(line);
+      }
       return;
     }
     if (quantity_ == nullptr) throw ConfigError("a row comes before its headings");
     ++rows_;
-    has_rows_ = true;
+    if (!std::exchange(has_rows_, true)) launch_ = launches.last();
     others_.settle();
     try {
       read_row(std::move(words));
@@ -142,6 +160,7 @@ class OsuReader {
 
   /// Says of a test that ended before its rows.
   void end_test() {
+    columns_ = 0;
     const bool lacks_rows = !key_.suite.empty() && !has_rows_ && unread_.empty();
     if (lacks_rows) notes_.push_back(fmt::format("the test {} has no rows", test_name()));
     has_rows_ = false;
@@ -161,8 +180,9 @@ class OsuReader {
   [[nodiscard]] const RowsWithoutHeadings& without_headings() const { return without_headings_; }
   /// Why tables are not read, each once.
   [[nodiscard]] const std::set<std::string>& unread() const { return all_unread_; }
-  /// Adds all that was read.
+  /// Adds all that was read. Throws ConfigError if launches that differ printed equal rows.
   void add_to(ImportedRun& run) const {
+    launches_of_series_.expect_one_each();
     run.points.insert(run.points.end(), points_.begin(), points_.end());
     run.notes.insert(run.notes.end(), notes_.begin(), notes_.end());
     for (const std::string& reason : all_unread_) run.notes.push_back("left out: " + reason);
@@ -181,6 +201,19 @@ class OsuReader {
   [[nodiscard]] bool may_be_row(const std::vector<std::string>& words) const {
     if (quantity_ == nullptr) return words.size() > 1 && is_whole_number(words.front());
     return is_whole_number(words.front().substr(0, 1));
+  }
+
+  /// Whether the last words are the numbers of a row, whose first may be glued to other text.
+  [[nodiscard]] bool ends_with_row(const std::vector<std::string>& words) const {
+    if (columns_ == 0 || words.size() < columns_) return false;
+    const auto first = words.end() - static_cast<std::ptrdiff_t>(columns_);
+    const auto is_value = [](const std::string& word) {
+      return word.find('.') != std::string::npos &&
+             word.find_first_not_of("0123456789.") == std::string::npos;
+    };
+    const bool has_size =
+        !has_sizes_ || std::isdigit(static_cast<unsigned char>(first->back())) != 0;
+    return has_size && is_value(has_sizes_ && columns_ > 1 ? *(first + 1) : *first);
   }
 
   void leave_out(const std::string& what) { notes_.push_back("left out: " + what); }
@@ -238,9 +271,11 @@ class OsuReader {
 
   static bool is_heading(std::string_view text) {
     if (text.starts_with("# Size") || text.starts_with("# Operation")) return true;
-    // A barrier has no size.
+    return is_quantity(trimmed(text.substr(1)));  // a barrier has no size
+  }
+  static bool is_quantity(std::string_view text) {
     return std::ranges::any_of(osu_quantities, [text](const OsuQuantity& known) {
-      return trimmed(text.substr(1)).starts_with(known.heading);
+      return text.starts_with(known.heading);
     });
   }
 
@@ -303,6 +338,7 @@ class OsuReader {
   /// "1048576   812.35", with further columns in full listings, and "Pass" or "Fail" with
   /// validation. A barrier has no size.
   void read_row(std::vector<std::string> words) {
+    columns_ = words.size();
     const std::string size = has_sizes_ ? words.front() : "";
     if (has_sizes_) words.erase(words.begin());
     if (has_sizes_ && !is_whole_number(size)) {
@@ -333,6 +369,7 @@ class OsuReader {
     Point point;
     point.summary = summarize(std::array{value});
     point.rounding = rounding;
+    launches_of_series_.add(key, launch_);
     points_.push_back({std::move(key), std::move(point)});
   }
 
@@ -350,22 +387,50 @@ class OsuReader {
   bool is_validated_ = false;
   bool has_transmit_size_ = false;  ///< the last column, of derived types
   std::size_t rows_ = 0;
-  bool has_rows_ = false;   ///< of the last title
+  bool has_rows_ = false;    ///< of the last title
+  std::size_t columns_ = 0;  ///< of its last row
+  Launch launch_;            ///< that printed them
+  LaunchesOfSeries launches_of_series_;
   std::string last_row_;    ///< the row that was read last
   std::string last_value_;  ///< its value, if nothing follows it; empty if it was left out
 };
+
+/// Adds the table that counts. Every process of a launch may have printed the same.
+void add_one(std::map<std::string, OsuReader>& processes, ImportedRun& run) {
+  std::optional<ImportedRun> first;
+  std::vector<std::string> names;
+  for (auto& [source, reader] : processes) {
+    reader.end_test();
+    ImportedRun added;
+    reader.add_to(added);
+    names.push_back(source.empty() ? "no label" : source);
+    if (first && !are_same(*first, added)) {
+      throw ConfigError(
+          "several processes printed a table each, where rank 0 alone does, and these differ. Keep "
+          "the lines of one launch.");
+    }
+    if (!first) first = std::move(added);
+  }
+  run.points.insert(run.points.end(), first->points.begin(), first->points.end());
+  run.notes.insert(run.notes.end(), first->notes.begin(), first->notes.end());
+  if (names.size() == 1) return;
+  run.notes.push_back(fmt::format("the lines of {} have the same table, which counts once",
+                                  escape_for_terminal(fmt::format("{}", fmt::join(names, ", ")))));
+}
 
 }  // namespace
 
 Origin add_osu(ImportedRun& run) {
   std::map<std::string, OsuReader> processes;
   JobErrors errors;
+  LaunchTexts launches;
   std::string last;
   LauncherLines lines(run.content);
   for (LauncherLine line; lines.next(line);) {
     errors.read(line);
+    launches.read(line);
     try {
-      processes[line.source].read(line);
+      processes[line.source].read(line, launches);
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("line {}: {}", line.number, error.what()));
     }
@@ -382,14 +447,10 @@ Origin add_osu(ImportedRun& run) {
   if (processes.empty() && !unread.empty()) {
     throw ConfigError(fmt::format("it holds only what is not read: {}", *unread.begin()));
   }
-  if (processes.empty()) throw ConfigError("it has a title of OSU's benchmarks and no rows");
-  if (processes.size() > 1) {
-    throw ConfigError(
-        "several processes printed a table each, where rank 0 alone does. Keep the lines of one "
-        "launch.");
+  if (processes.empty()) {
+    throw ConfigError("it has a title of OSU's benchmarks and no rows" + errors.as_reason());
   }
-  processes.begin()->second.end_test();
-  processes.begin()->second.add_to(run);
+  add_one(processes, run);
   without_headings.add_to(run);
   errors.add_to(run);
   return {};

@@ -266,11 +266,15 @@ void judge_rest(std::string_view text, std::size_t end, std::vector<std::string>
   if (next == std::string_view::npos) return;
   const Content other = find_content(text.substr(next));
   const ContentKind kind = other.is_labelled ? ContentKind::unknown : other.kind;
-  if (kind == ContentKind::google_benchmark || kind == ContentKind::hyperfine) {
+  const bool is_document = kind == ContentKind::google_benchmark || kind == ContentKind::hyperfine;
+  const std::size_t of_nccl = text.find("\"nccl_version\"", next);
+  if (is_document || of_nccl != std::string_view::npos) {
+    const std::size_t begin =
+        is_document ? next + other.begin : std::min(text.rfind('{', of_nccl), of_nccl);
     throw ConfigError(
         fmt::format("another document begins in line {}, so it is not sure which counts: give each "
                     "its own file",
-                    line_at(text, next + other.begin)));
+                    line_at(text, begin)));
   }
   if (std::string_view("}],:\"").find(text[next]) != std::string_view::npos) {
     throw ConfigError(fmt::format(

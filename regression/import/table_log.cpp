@@ -1,12 +1,15 @@
 #include "regression/import/table_log.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <system_error>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/text/escape_for_terminal.hpp"
@@ -65,6 +68,33 @@ constexpr std::array collective_names{CollectiveName{"Allreduce", "all_reduce"},
                                       CollectiveName{"Reduce-Scatter", "reduce_scatter"},
                                       CollectiveName{"Alltoall", "all_to_all"},
                                       CollectiveName{"alltoall", "all_to_all"}};
+
+/// A launcher with its options, or a program of OSU's benchmarks or nccl-tests.
+const re2::RE2& command_pattern() {
+  static const re2::RE2 pattern(
+      R"((?:^|[\s/])(?:mpirun\w*|mpiexec[\w.]*|srun|jsrun|lrun|aprun|orterun|prterun|prun|ibrun)"
+      R"(|torchrun|horovodrun|flux run) +(?:-|\.|/)|(?:^|[\s/])(?:osu_\w+|\w+_perf)(?:_mpi|\.exe)?(?:\s|$))");
+  return pattern;
+}
+
+/// Parts of a command line that differ between repetitions.
+std::string without_repetition(std::string text) {
+  static const re2::RE2 varying(
+      R"(\d{4}-\d\d-\d\d[T ]?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|\d{9,})"
+      R"(|(?i)\b(?:runs?|rep\w*|iter\w*|round|trial|pass|attempt|loop)\W{0,3}\d+)"
+      R"((?:\s*(?:of|/)\s*\d+)?)");
+  re2::RE2::GlobalReplace(&text, varying, "");
+  return text;
+}
+
+/// Whether a variable counts repetitions, or names a job, a time or a file.
+bool names_no_setting(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char one) { return std::tolower(one); });
+  static const re2::RE2 pattern(
+      R"(i|j|k|x|runs?|rep\w*|iter\w*|round|trial|pass|attempt|loop|seed|start\w*|end\w*|elapsed\w*)"
+      R"(|.*(?:job|time|date|pid|_id|pwd|log|file|out|output|port|addr|tmp|dir|path)\w*)");
+  return re2::RE2::FullMatch(name, pattern);
+}
 
 bool has_decimal_comma(std::string_view word) {
   const std::size_t comma = word.find(',');
@@ -140,11 +170,88 @@ void JobErrors::read(const LauncherLine& line) {
   first_ += ": " + quoted_line(text);
 }
 
-void JobErrors::add_to(ImportedRun& run) const {
-  if (count_ == 0) return;
+std::string JobErrors::text() const {
   const auto others = static_cast<long long>(count_) - 1;
   const std::string more = others == 0 ? "" : fmt::format(", and {} more", counted(others, "line"));
-  run.notes.push_back(fmt::format("the log reports an error{}{}", first_, more));
+  return fmt::format("the log reports an error{}{}", first_, more);
+}
+
+void JobErrors::add_to(ImportedRun& run) const {
+  if (count_ > 0) run.notes.push_back(text());
+}
+
+std::string JobErrors::as_reason() const {
+  return count_ == 0 ? "" : "; " + text();
+}
+
+void LaunchTexts::set(const std::string& name, std::string value, const LauncherLine& line) {
+  std::string& known = settings_[name];
+  if (known == value) return;
+  known = std::move(value);
+  last_line_ = fmt::format("line {}, {}", line.number, quoted_line(line.text));
+}
+
+void LaunchTexts::read(const LauncherLine& line) {
+  constexpr std::size_t longest = 2000;
+  if (line.text.empty() || line.text.size() > longest) return;
+  const std::string text = without_repetition(line.text);
+  static const re2::RE2 of_tools(
+      R"(^\s*#\s*(?:Rank|nThread|nccl-tests|rccl-tests|OSU|Collective)\b)");
+  if (re2::RE2::PartialMatch(text, of_tools)) return;
+  std::string name;
+  std::string value;
+  static const re2::RE2 of_nccl(
+      R"( NCCL INFO (NCCL_(?:ALGO|PROTO|NVLS_ENABLE|P2P_DISABLE|SHM_DISABLE)"
+      R"(|IB_DISABLE|MAX_\w+|MIN_\w+)) set (?:by environment )?to (\S+))");
+  if (text.find(" NCCL ") != std::string::npos) {
+    if (re2::RE2::PartialMatch(text, of_nccl, &name, &value)) set(name, value, line);
+    return;
+  }
+  const bool is_comment = text.find_first_not_of(" \t") == text.find('#');
+  if (!is_comment && re2::RE2::PartialMatch(text, command_pattern())) set("command", text, line);
+  static const re2::RE2 assignment(R"(\b([A-Za-z_]\w*)=([^\s=]+))");
+  re2::StringPiece rest(text);
+  while (re2::RE2::FindAndConsume(&rest, assignment, &name, &value)) {
+    if (!names_no_setting(name)) set(name, value, line);
+  }
+  static const re2::RE2 number_of(
+      R"((?i)\b(\d+)[ -](ranks?|nodes?|process(?:es)?|procs?|tasks?|gpus?|hosts?)\b)");
+  rest = re2::StringPiece(text);
+  while (re2::RE2::FindAndConsume(&rest, number_of, &value, &name)) set(name, value, line);
+  static const re2::RE2 named_number(
+      R"((?i)\b(np|nprocs?|ranks|nodes|nnodes|ntasks|tasks|processes|procs|gpus|ppn|algo\w*|proto\w*))"
+      R"((?:\s*:\s*|\s+)(\d+|ring|tree|nvls\w*|collnet\w*|ll|ll128|simple)\b)");
+  rest = re2::StringPiece(text);
+  while (re2::RE2::FindAndConsume(&rest, named_number, &name, &value)) set(name, value, line);
+}
+
+Launch LaunchTexts::last() const {
+  Launch launch{"", last_line_};
+  for (const auto& [name, value] : settings_) launch.settings += name + "=" + value + "\n";
+  return launch;
+}
+
+void LaunchesOfSeries::add(const SeriesKey& key, const Launch& launch) {
+  const auto [found, is_new] = settings_.try_emplace(key.text(), launch.settings);
+  if (!is_new && found->second != launch.settings && second_line_.empty()) {
+    second_line_ = launch.line;
+  }
+}
+
+void LaunchesOfSeries::expect_one_each() const {
+  if (second_line_.empty()) return;
+  throw ConfigError(
+      fmt::format("it has tables of several launches, as {} says, whose rows nothing else tells "
+                  "apart. Cut it into a file for each launch.",
+                  second_line_));
+}
+
+bool are_same(const ImportedRun& a, const ImportedRun& b) {
+  const auto same = [](const KeyedPoint& left, const KeyedPoint& right) {
+    return left.key.text() == right.key.text() &&
+           left.point.summary.median == right.point.summary.median;
+  };
+  return std::ranges::equal(a.points, b.points, same);
 }
 
 void OtherLines::read(const LauncherLine& line) {

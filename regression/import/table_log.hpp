@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,11 +37,53 @@ class JobErrors {
   void read(const LauncherLine& line);
   /// Adds a note about the first such line.
   void add_to(ImportedRun& run) const;
+  /// The same behind a semicolon, for the reason why a file has no rows; empty without such lines.
+  [[nodiscard]] std::string as_reason() const;
 
  private:
+  [[nodiscard]] std::string text() const;
+
   std::size_t count_ = 0;
   std::string first_;
 };
+
+/// A launch as the text before its tables describes it.
+struct Launch {
+  std::string settings;  ///< those that were printed up to then, and the last command line
+  std::string line;      ///< that printed the last of them, quoted
+};
+
+/// Finds what programs and scripts print of the launches whose tables follow: command lines,
+/// variables of the environment, and numbers of ranks, nodes and devices. Numbers of repetitions,
+/// times and names of jobs are passed over.
+class LaunchTexts {
+ public:
+  void read(const LauncherLine& line);
+  [[nodiscard]] Launch last() const;
+
+ private:
+  void set(const std::string& name, std::string value, const LauncherLine& line);
+
+  std::map<std::string, std::string> settings_;
+  std::string last_line_;
+};
+
+/// The launches that series are of.
+class LaunchesOfSeries {
+ public:
+  /// A value of a series. Remembers the launch if another printed a value of the same series.
+  void add(const SeriesKey& key, const Launch& launch);
+  /// Throws ConfigError if launches that differ printed equal series, since nothing keeps these
+  /// apart.
+  void expect_one_each() const;
+
+ private:
+  std::map<std::string, std::string> settings_;
+  std::string second_line_;
+};
+
+/// Whether two logs have the same values.
+bool are_same(const ImportedRun& a, const ImportedRun& b);
 
 /// Lines within a table that are neither rows nor comments.
 class OtherLines {

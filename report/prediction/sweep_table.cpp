@@ -239,6 +239,7 @@ Table timed_table(const TimedPredictions& predictions) {
   table.title = fmt::format("{} as timed on one worker, {} per rank, messages of {}", first.network,
                             counted(first.batch, "image"), predictions.messages);
   table.notes = lines_of(predictions.rows);
+  table.notes.insert(table.notes.end(), predictions.notes.begin(), predictions.notes.end());
   table.notes.emplace_back(
       "comm is what the backward pass does not hide; speed-up is over 1 rank with the same layers");
   return table;

@@ -43,6 +43,7 @@ struct TimedPredictions {
   std::string messages;         ///< source of the message times: "messages.csv", "p40x16"
   std::optional<Bytes> bucket;  ///< requested size at which buckets are closed
   std::span<const model::Prediction> rows;  ///< ≥ 1; all with one batch
+  std::vector<std::string> notes;           ///< on the source
 };
 
 /// A table with one row for each number of ranks and schedule: phases in ms, images/s, speed-up,

@@ -127,8 +127,9 @@ std::vector<std::string> sources_and_texts(std::string_view log) {
 TEST(LauncherLines, TellLabelsFromNumbersOfLines) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(sources_and_texts("0:# a\n0:# b\n1:# a\n0:  8 2\n"),
-            (Lines{"0|# a", "0|# b", "1|# a", "0| 8 2"}));
-  EXPECT_EQ(sources_and_texts("9:# a\n10:# b\n12-  8 2\n"), (Lines{"|# a", "|# b", "| 8 2"}));
+            (Lines{"0|# a", "0|# b", "1|# a", "0|  8 2"}));
+  EXPECT_EQ(sources_and_texts("9:# a\n10:# b\n12-  8 2\n"), (Lines{"|# a", "|# b", "|  8 2"}));
+  EXPECT_EQ(sources_and_texts("0:# a\n0:# b\n0:8 2\n"), (Lines{"0|# a", "0|# b", "0|8 2"}));
   EXPECT_EQ(sources_and_texts("a.out:1:# a\na.out:2:# b\nb.out:1:# a\n"),
             (Lines{"a.out|# a", "a.out|# b", "b.out|# a"}));
 }

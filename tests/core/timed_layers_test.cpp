@@ -37,7 +37,8 @@ TimedLayers layers_of(std::string_view text) {
 
 std::vector<TimedMessage> messages_of(std::string_view text) {
   const test::TemporaryFolder folder;
-  return read_timed_messages(folder.write("all_reduce.csv", text));
+  std::vector<std::string> notes;
+  return read_timed_messages(folder.write("all_reduce.csv", text), notes);
 }
 
 TEST(TimedLayersTest, AreReadInOrderWithQuotesAndComments) {
@@ -83,14 +84,21 @@ TEST(TimedLayersTest, OfAnotherFormAreRefusedWithPlaceAndReason) {
         Damage{"0.001", "\"1,234.5\"", "without separators of thousands"},
         Damage{"0.001", "1'234.5", "without separators of thousands"},
         Damage{"0.001", "1,234", "numbers without separators of thousands"},
-        Damage{"0.001", "nan", "not a number"}, Damage{"0.001", "inf", "not a number"},
-        Damage{"0.001", "1e999", "not a number"}, Damage{"0.001", "2e6", "not a number"},
-        Damage{"0.001", "", "forward_s is \"\""}, Damage{"first", "", "the column layer is empty"},
+        Damage{"0.001", "nan", "not a number"},
+        Damage{"0.001", "inf", "not a number"},
+        Damage{"0.001", "1e999", "not a number"},
+        Damage{"0.001", "2e6", "not a number"},
+        Damage{"0.001", "", "forward_s is \"\""},
+        Damage{"first", "", "the column layer is empty"},
         Damage{"first", "\"first", "a quoted cell does not end"},
         Damage{"first", "\"first\"x", "a quoted cell does not end"},
         Damage{"first,", "", "net.csv:3: the line has 3 cells, and the header names 4 columns"},
         Damage{",backward_s", ",back", "lacks the column backward_s"},
         Damage{",backward_s", ",bakward_s", "Did you mean \"backward_s\"?"},
+        Damage{",backward_s", ",backward_ms", "must be backward_s, in seconds"},
+        Damage{",backward_s", ",backward_us", "must be backward_s, in seconds"},
+        Damage{",gradient_bytes", ",gradient_MB", "must be gradient_bytes, in bytes"},
+        Damage{",forward_s", ",forward_ns", "must be forward_s, in seconds"},
         Damage{",backward_s", ",forward_s", "the column forward_s is there twice"},
         Damage{",backward_s", ",\x1b[2J", "lacks the column backward_s"},
         Damage{"400", "0", "gradient_bytes is 0 in every layer"},
@@ -131,11 +139,35 @@ TEST(TimedMessagesTest, AreReadAsTheyStand) {
   EXPECT_EQ(messages[1].time, Seconds(1.5e-4));
 }
 
+TEST(TimedMessagesTest, WithATimeOf0AreLeftOutWithANote) {
+  const test::TemporaryFolder folder;
+  for (const std::string_view zero : {"0", "0.0", "0e-3"}) {
+    std::vector<std::string> notes;
+    const auto messages = read_timed_messages(
+        folder.write("all_reduce.csv", replaced(three_times, "2e-4", zero)), notes);
+    EXPECT_EQ(messages.size(), 2U);
+    ASSERT_EQ(notes.size(), 1U);
+    expect_contains(notes.front(), "all_reduce.csv:4 has a time of 0");
+  }
+  expect_contains(config_error([] { (void)messages_of("ranks,bytes,time_s\n2,1000,0\n"); }),
+                  "time_s is 0 in every line");
+}
+
+TEST(TimedMessagesTest, MayHaveAnyEndsOfLines) {
+  for (const std::string_view end : {"\r", "\r\n", "\n"}) {
+    std::string text(three_times);
+    for (std::size_t at = text.find('\n'); at != std::string::npos;
+         at = text.find('\n', at + end.size())) {
+      text.replace(at, 1, end);
+    }
+    EXPECT_EQ(messages_of(text).size(), 3U);
+  }
+}
+
 TEST(TimedMessagesTest, OfAnotherFormAreRefused) {
   for (const Damage& damage :
        {Damage{"4,1000", "1,1000", "all_reduce.csv:4: an all-reduce has 2 ranks or more"},
-        Damage{"4,1000", "4,0", "bytes of 1 or more"}, Damage{"2e-4", "0", "time_s of 1e-12"},
-        Damage{"2e-4", "1e-308", "time_s of 1e-12"},
+        Damage{"4,1000", "4,0", "bytes of 1 or more"}, Damage{"2e-4", "1e-308", "time_s of 1e-12"},
         Damage{"4,1000", "4.5,1000", "not a whole number"},
         Damage{"4,1000", "99999999999,1000", "not a whole number"},
         Damage{"ranks", "rank", "Did you mean \"ranks\"?"}}) {

@@ -98,7 +98,7 @@ std::vector<std::string> nccl_seeds() {
 #  Rank  1 Group  0 Pid    654 on b device  0 [0000:09:00] NVIDIA H100
 #       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
            8             2     float     sum      -1    20.00    0.00    0.00       0    25.00    0.00    0.00       0
-        1024           256     float     sum      -1    45.80   10.00   20.00       0    43.80   10.10   20.10       7
+        1024           256     float     sum      -1    45.80    0.02    0.02       0    43.80    0.02    0.03       7
 )",
       "0: # nThread 1 nGpus 8 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 "
       "validation: 1\n"
@@ -115,8 +115,8 @@ std::vector<std::string> nccl_seeds() {
 "config":{"nthreads":1,"ngpus":2,"minimum_bytes":8,"maximum_bytes":1024,"aggregated_iterations":1,
 "graph":0,"blocking_collectives":false,"devices":[{"rank":0,"pid":7,"hostname":"a","device":0,
 "device_hex":"0x06","device_info":"NVIDIA H100"}]},"results":[{"size":1024,"count":256,"type":"float",
-"redop":"sum","root":"-1","out_of_place":{"time":45.8,"alg_bw":10.0,"bus_bw":20.0,"nwrong":0},
-"in_place":{"time":43.8,"alg_bw":10.1,"bus_bw":20.1,"nwrong":7}}],
+"redop":"sum","root":"-1","out_of_place":{"time":45.8,"alg_bw":0.022358,"bus_bw":0.022358,"nwrong":0},
+"in_place":{"time":43.8,"alg_bw":0.023379,"bus_bw":0.023379,"nwrong":7}}],
 "out_of_bounds":{"count":0,"okay":true}})"};
 }
 

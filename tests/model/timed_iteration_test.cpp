@@ -226,7 +226,9 @@ class PublishedChain : public testing::Test {
   const std::filesystem::path folder_ =
       std::filesystem::path(DLSCALE_SOURCE_DIR) / "results/published/googlenet_k80";
   const TimedLayers layers_ = read_timed_layers(folder_ / "layers.csv");
-  const std::vector<TimedMessage> messages_ = read_timed_messages(folder_ / "all_reduce.csv");
+  std::vector<std::string> notes_;
+  const std::vector<TimedMessage> messages_ =
+      read_timed_messages(folder_ / "all_reduce.csv", notes_);
   [[nodiscard]] Trained predicted(int nodes) const {
     const auto rate = [&](Schedule schedule, std::optional<Bytes> bucket = {}) {
       dlscale::Run run = on(nodes, schedule);

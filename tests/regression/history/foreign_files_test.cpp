@@ -48,7 +48,7 @@ TEST(Notes, ArePlainLinesWhateverNamesHold) {
   const std::string table =
       "\n# nThread 1\n# size count type redop root time algbw busbw #wrong time algbw busbw "
       "#wrong\n"
-      "1024 256 float sum -1 45.80 10.00 20.00 0 43.80 10.10 20.10 7\n"
+      "1024 256 float sum -1 45.80 0.02 0.02 0 43.80 0.02 0.03 7\n"
       "# Out of bounds values : 1 FAILED\n";
   for (const std::string& text :
        {"# Collective test starting: all_re\x8b"
@@ -146,10 +146,10 @@ TEST(NcclTests, TakesItsJson) {
  "config":{"nthreads":1,"ngpus":1,"aggregated_iterations":1,"graph":0,"blocking_collectives":"false",
  "devices":[{"rank":0,"group":0,"pid":1,"hostname":"a","device":0,"device_hex":"0000:01:00","device_info":"H100"}]},
  "results":[{"size":8,"count":2,"type":"float","redop":"sum","root":"    -1","out_of_place":null,
- "in_place":{"time":12.5,"alg_bw":0.01,"bus_bw":0.02,"nwrong":0.000000}},
+ "in_place":{"time":12.5,"alg_bw":0.00064,"bus_bw":0.00064,"nwrong":0.000000}},
  {"size":16,"count":4,"type":"float","redop":"sum","root":"    -1",
- "out_of_place":{"time":13.5,"alg_bw":0.01,"bus_bw":0.02,"nwrong":3.000000},
- "in_place":{"time":14.5,"alg_bw":0.01,"bus_bw":0.02,"nwrong":null}}],
+ "out_of_place":{"time":13.5,"alg_bw":0.001185,"bus_bw":0.001185,"nwrong":3.000000},
+ "in_place":{"time":14.5,"alg_bw":0.001103,"bus_bw":0.001103,"nwrong":null}}],
  "out_of_bounds":{"count":1,"okay":"false"}})";
   const ImportedRun run = read_file(text);
   EXPECT_EQ(run.points.size(), 6U);

@@ -217,8 +217,8 @@ TEST(NcclRuns, HaveSamplesWhereCyclesRepeatTheSizes) {
   EXPECT_DOUBLE_EQ(time->point.summary.max, 22e-6);
   EXPECT_NE(all_notes(run).find("up to 3 times, as -N prints them"), std::string::npos);
   // Rows of other types and roots are no repetitions.
-  const ImportedRun types = read_log(
-      replaced(right_nccl(), "# Out of", replaced(row_of_8, "  float", " double") + "# Out of"));
+  const ImportedRun types = read_log(replaced(
+      right_nccl(), "# Out of", replaced(row_of_8, "  2     float", "  1    double") + "# Out of"));
   EXPECT_EQ(types.points.size(), 18U);
   EXPECT_TRUE(types.notes.empty());
 }
@@ -229,11 +229,11 @@ std::string nccl_json(std::string_view config, std::string_view after, std::stri
       R"({{"version":1,"start_time":"2026-08-01 10:00:00","args":["\/opt\/build\/all_reduce_perf"{}],)"
       R"("env":["A=\"b\",c"],"nccl_version":23003,"config":{{"nthreads":1{}}},"results":[)"
       R"({{"size":8,"count":2,"type":"float","redop":"sum","root":"    -1",)"
-      R"("out_of_place":{{"time":20.000000,"alg_bw":0.000004,"bus_bw":0.000004,"nwrong":0.000000}},)"
-      R"("in_place":{{"time":25.000000,"alg_bw":0.000004,"bus_bw":0.000004,"nwrong":0.000000}}}},)"
+      R"("out_of_place":{{"time":20.000000,"alg_bw":0.000400,"bus_bw":0.000400,"nwrong":0.000000}},)"
+      R"("in_place":{{"time":25.000000,"alg_bw":0.000320,"bus_bw":0.000320,"nwrong":0.000000}}}},)"
       R"({{"size":1024,"count":256,"type":"float","redop":"sum","root":"    -1",)"
-      R"("out_of_place":{{"time":45.800000,"alg_bw":10.0,"bus_bw":20.0,"nwrong":0.000000}},)"
-      R"("in_place":{{"time":43.800000,"alg_bw":10.0,"bus_bw":20.0,"nwrong":0.000000}}}}]{}}})",
+      R"("out_of_place":{{"time":45.800000,"alg_bw":0.022358,"bus_bw":0.022358,"nwrong":0.000000}},)"
+      R"("in_place":{{"time":43.800000,"alg_bw":0.023379,"bus_bw":0.023379,"nwrong":0.000000}}}}]{}}})",
       options, config, after);
 }
 
@@ -280,7 +280,7 @@ TEST(NcclJson, SaysWhatTheTextSays) {
   EXPECT_TRUE(changed(R"("count":0,"okay":"true")", R"("count":2,"okay":"false")").points.empty());
   EXPECT_EQ(changed(R"("nwrong":0.000000)", R"("nwrong":7.000000)").points.size(), 9U);
   EXPECT_EQ(changed(R"("nwrong":0.000000)", R"("nwrong":null)").points.size(), 12U);
-  const ImportedRun infinite = changed("\"alg_bw\":0.000004", "\"alg_bw\":inf");
+  const ImportedRun infinite = changed("\"alg_bw\":0.000400", "\"alg_bw\":inf");
   EXPECT_EQ(infinite.points.size(), 6U) << "a row that is garbled";
   EXPECT_NE(all_notes(infinite).find("left out: result 1"), std::string::npos);
   EXPECT_EQ(changed(R"("time":20.000000)", R"("time":"nan")").points.size(), 6U);
@@ -437,7 +437,7 @@ TEST(NcclRuns, TakeASingleSideForWhatItsTitleSays) {
     const ImportedRun run = read_log(fmt::format(
         "# Collective test starting: all_reduce_perf\n# nThread 1 nGpus 1\n#   {}\n"
         "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
-        "           8             2     float     sum      -1    20.00    0.01    0.02      0\n"
+        "           8             2     float     sum      -1    20.00    0.00    0.00      0\n"
         "# Out of bounds values : 0 OK\n",
         title));
     ASSERT_EQ(run.points.size(), 3U) << title;
@@ -449,22 +449,24 @@ TEST(NcclRuns, TakeASingleSideForWhatItsTitleSays) {
 TEST(NcclRuns, LeaveOutErrorsWhateverTheTrailerSays) {
   std::string older =
       replaced(replaced(nccl, "#wrong     time", " error     time"), "#wrong", " error");
-  older = replaced(older, "20.10       7", "20.10   0e+00");
+  older = replaced(older, "0.03       7", "0.03   0e+00");
   struct Error {
+    std::string_view count;
     std::string_view type;
     std::string_view error;
     bool is_right;
   };
-  for (const Error& one : {Error{" float", "1e+00", false}, Error{" float", "1e-05", true},
-                           Error{" float", "2e-05", false}, Error{"  half", "5e-04", true},
-                           Error{"  half", "2e-02", false}, Error{" int32", "1e+00", false},
-                           Error{"uint64", "1e+00", false}, Error{"  int8", "0e+00", true},
-                           Error{"double", "1e-12", true}, Error{"double", "1e-11", false}}) {
-    const std::string text =
-        replaced(replaced(older, " float     sum      -1    20.00    0.00    0.00       0",
-                          std::string(one.type) + "     sum      -1    20.00    0.00    0.00   " +
-                              std::string(one.error)),
-                 "0 OK", "0 OK");
+  for (const Error& one :
+       {Error{"2", " float", "1e+00", false}, Error{"2", " float", "1e-05", true},
+        Error{"2", " float", "2e-05", false}, Error{"4", "  half", "5e-04", true},
+        Error{"4", "  half", "2e-02", false}, Error{"2", " int32", "1e+00", false},
+        Error{"1", "uint64", "1e+00", false}, Error{"8", "  int8", "0e+00", true},
+        Error{"1", "double", "1e-12", true}, Error{"1", "double", "1e-11", false}}) {
+    const std::string text = replaced(
+        replaced(older, "2     float     sum      -1    20.00    0.00    0.00       0",
+                 std::string(one.count) + "    " + std::string(one.type) +
+                     "     sum      -1    20.00    0.00    0.00   " + std::string(one.error)),
+        "0 OK", "0 OK");
     EXPECT_EQ(read_log(text).points.size(), one.is_right ? 12U : 9U) << one.type << one.error;
   }
 }

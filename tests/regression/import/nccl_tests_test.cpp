@@ -32,7 +32,7 @@ TEST(NcclTests, TakesEveryRowInPlaceAndOutOfPlace) {
   EXPECT_EQ(time->key.launch.at("hosts"), "2");
   const KeyedPoint* rate = point_of(run, "busbw", {{"size", "1024"}, {"in_place", "no"}});
   ASSERT_NE(rate, nullptr);
-  EXPECT_EQ(rate->point.summary.median, 20e9);
+  EXPECT_EQ(rate->point.summary.median, 0.02e9);
   EXPECT_EQ(rate->key.direction, Direction::larger_is_better);
   EXPECT_EQ(point_of(run, "time", {{"size", "1024"}, {"in_place", "yes"}}), nullptr);
   ASSERT_EQ(run.notes.size(), 1U);
@@ -63,14 +63,18 @@ TEST(NcclTests, TakesOlderTextAndLaunchersPrefixes) {
         "#   Rank  0 Pid 1320 on h device  0 [0x00] Tesla V100-SXM2-16GB",
         "#       size         count      type   redop     time   algbw   busbw  error     time   "
         "algbw   busbw  error",
-        "     8   2   float   sum   13.39   1.22   1.22  1e-07   11.85   1.38   1.38  N/A"}) {
+        "     8   2   float   sum   13.39   0.00   0.00  1e-07   11.85   0.00   0.00  N/A"}) {
     text += "[1,0]<stdout>:" + std::string(line) + "\n";
   }
   EXPECT_NE(log_refusal(text).find("line 4"), std::string::npos);
-  EXPECT_NE(log_refusal(text).find("Give the axis collective="), std::string::npos);
+  EXPECT_NE(log_refusal(text).find(
+                "Write \"# Collective test starting: all_reduce_perf\" as its first line"),
+            std::string::npos);
   RunOptions options;
   options.axes["collective"] = "all_gather";
   EXPECT_EQ(read_log(text, options).points.size(), 6U);
+  const std::string named = "[1,0]<stdout>:# Collective test starting: all_gather_perf\n" + text;
+  EXPECT_EQ(read_log(named).points.size(), 6U) << "the advice";
 }
 
 TEST(NcclTests, RefusesProcessesThatRanByThemselves) {
@@ -92,7 +96,7 @@ TEST(NcclTests, LeavesOutRowsThatAreGarbledOrCannotBe) {
         Case{"   20.00", "        ", "line 12: the row has 12 columns", 3},
         Case{"45.80", " 0.00", "1024 B out of place of all_reduce has a time of 0\n", 6},
         Case{"25.00", "-5.00", "8 B in place of all_reduce has a time of -5.00", 6},
-        Case{"10.00", "-1.00", "1024 B out of place of all_reduce has a time of 45.80, algbw of -1",
+        Case{" 0.02", "-1.00", "1024 B out of place of all_reduce has a time of 45.80, algbw of -1",
              6},
         Case{"     -1    45.80", "     -1node:7 [0] NCCL INFO x\n 45.80", "line 13: the row has",
              6}}) {
@@ -125,14 +129,14 @@ TEST(NcclTests, LeaveOutWrongResultsInAnyFormOfNumber) {
                                    {"0x10", "has 0x10 as its number"},
                                    {"FAILED", "has FAILED as its number"}}) {
     const ImportedRun run =
-        read_log(replaced(nccl, "20.00       0", "20.00  " + std::string(wrong.column)));
+        read_log(replaced(nccl, "0.02       0", "0.02  " + std::string(wrong.column)));
     EXPECT_NE(all_notes(run).find(wrong.note), std::string::npos) << all_notes(run);
     EXPECT_EQ(run.points.size(), 6U) << wrong.column;
     EXPECT_EQ(point_of(run, "time", {{"size", "1024"}}), nullptr);
   }
   for (const std::string_view right : {"0", "0e+00", "0.0", "+0", "N/A"}) {
-    EXPECT_EQ(
-        read_log(replaced(nccl, "20.00       0", "20.00  " + std::string(right))).points.size(), 9U)
+    EXPECT_EQ(read_log(replaced(nccl, "0.02       0", "0.02  " + std::string(right))).points.size(),
+              9U)
         << right;
   }
 }
@@ -187,7 +191,7 @@ TEST(NcclTests, JudgesTheOlderColumnOfErrorsByItsLimitAndVerdict) {
 
 /// The file's own verdict.
 TEST(NcclTests, TrustNoRowOfATestThatFailedWithoutARowThatSaysSo) {
-  const std::string clean = replaced(nccl, "20.10       7", "20.10       0");
+  const std::string clean = replaced(nccl, "0.03       7", "0.03       0");
   EXPECT_EQ(read_log(clean).points.size(), 12U);
   for (const std::string_view verdict : {"4 FAILED", "1 FAILED", "0 FAILED", "3", "1e+06 FAILED"}) {
     const ImportedRun run = read_log(replaced(clean, "0 OK", verdict));

@@ -74,6 +74,11 @@ TEST(Osu, TakesLogsOfLaunchersAndRefusesSeveralTables) {
     labelled += " 0: " + std::string(line) + "\n";
     of_two += "0: " + std::string(line) + "\n1: " + std::string(line) + "\n";
   }
+  const ImportedRun twice = read_log(of_two);
+  EXPECT_EQ(twice.points.size(), 1U);
+  EXPECT_NE(all_notes(twice).find("the lines of 0, 1 have the same table, which counts once"),
+            std::string::npos);
+  of_two += "1: 16   13.5\n";
   EXPECT_EQ(read_log("+ srun -l osu_allreduce\n" + labelled).points.size(), 1U);
   EXPECT_NE(log_refusal(of_two).find("printed a table each"), std::string::npos);
 }

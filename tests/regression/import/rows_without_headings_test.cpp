@@ -62,8 +62,8 @@ TEST(RowsWithoutHeadings, AreNoOtherLinesOfALog) {
 /// Each row has two sides.
 TEST(Rows, WithAGarbledCellAreLeftOutWhole) {
   for (const auto& [good, bad] :
-       {std::pair{"43.80   10.10", "x   10.10"}, std::pair{"43.80   10.10", "43.80   1e999"},
-        std::pair{"45.80   10.00", "45,80   10.00"}, std::pair{"25.00    0.00", "25.00    N/A"}}) {
+       {std::pair{"43.80    0.02", "x    0.02"}, std::pair{"43.80    0.02", "43.80   1e999"},
+        std::pair{"45.80    0.02", "45,80    0.02"}, std::pair{"25.00    0.00", "25.00    N/A"}}) {
     const ImportedRun run = read_log(replaced(right_nccl(), good, bad));
     EXPECT_EQ(run.points.size(), 6U) << bad;
     ASSERT_EQ(run.notes.size(), 1U) << bad;
