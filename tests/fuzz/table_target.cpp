@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -52,11 +53,10 @@ Cell cell_of(std::string_view line, std::size_t columns) {
   return cell;
 }
 
-/// Writes each row behind `prefix`, and the line before and after them.
-template <std::size_t columns, class RowsOf>
+/// Writes the row of each size behind `prefix`, and the lines before and after them.
+template <class RowOf, class RowsOf>
 Table table_of(std::istream& input, const std::string& prefix, std::string_view before,
-               const std::array<std::string_view, columns>& row, std::string_view after,
-               RowsOf rows_of) {
+               RowOf row_of, std::string_view after, RowsOf rows_of) {
   Table table;
   const auto add = [&](std::string_view lines) {
     std::istringstream stream{std::string(lines)};
@@ -65,16 +65,34 @@ Table table_of(std::istream& input, const std::string& prefix, std::string_view 
   add(before);
   std::size_t size = 8;
   for (std::string line; std::getline(input, line); size += 8) {
-    const Cell cell = cell_of(line, columns);
-    std::string text = "  " + (cell.column == 0 ? cell.value : std::to_string(size));
-    for (std::size_t i = 1; i < columns; ++i) {
-      text += fmt::format("  {}", i == cell.column ? cell.value : row[i]);
-    }
-    add(text);
+    auto row = row_of(size);
+    const Cell cell = cell_of(line, row.size());
+    row[cell.column] = cell.value;
+    add(fmt::format("  {}", fmt::join(row, "  ")));
     table.rows += rows_of(cell);
   }
   add(after);
   return table;
+}
+
+/// Sizes, times and rates of an all-reduce of two ranks that agree.
+std::array<std::string, 13> nccl_row(std::size_t size) {
+  const auto rate = [&](double microseconds) {
+    return fmt::format("{:.2f}", static_cast<double>(size) / (1e3 * microseconds));
+  };
+  return {std::to_string(size),
+          std::to_string(size / 4),
+          "float",
+          "sum",
+          "-1",
+          "20.1",
+          rate(20.1),
+          rate(20.1),
+          "0",
+          "25.2",
+          rate(25.2),
+          rate(25.2),
+          "0"};
 }
 
 Table nccl_table(std::istream& input, const std::string& prefix) {
@@ -83,10 +101,8 @@ Table nccl_table(std::istream& input, const std::string& prefix) {
       "# nThread 1 nGpus 2 minBytes 8 maxBytes 64 step: 2(factor) iters: 20 validation: 1\n"
       "#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n";
   constexpr std::string_view after = "# Out of bounds values : 0 OK\n";
-  constexpr std::array<std::string_view, 13> row{"8",   "2", "float", "sum", "-1",  "20.1", "0.4",
-                                                 "0.5", "0", "25.2",  "0.3", "0.4", "0"};
   constexpr std::array<std::size_t, 2> times{5, 9};
-  return table_of(input, prefix, before, row, after, [&](const Cell& cell) -> std::size_t {
+  return table_of(input, prefix, before, nccl_row, after, [&](const Cell& cell) -> std::size_t {
     const bool is_time = std::ranges::count(times, cell.column) > 0;
     return is_time && cell.value == "N/A" ? 1 : 2;  // the tool measures one side alone
   });
@@ -96,7 +112,9 @@ Table osu_table(std::istream& input, const std::string& prefix) {
   constexpr std::string_view before =
       "# OSU MPI Allreduce Latency Test v7.3\n"
       "# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations\n";
-  constexpr std::array<std::string_view, 5> row{"8", "9.16", "8.60", "9.85", "1000"};
+  const auto row = [](std::size_t size) {
+    return std::array<std::string, 5>{std::to_string(size), "9.16", "8.60", "9.85", "1000"};
+  };
   return table_of(input, prefix, before, row, "", [](const Cell&) -> std::size_t { return 1; });
 }
 
