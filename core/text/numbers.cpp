@@ -21,17 +21,16 @@ struct PrintedUnit {
 
 constexpr double printed_kibi = 1024.0;
 
-/// `digits` significant digits, one less below 0.1. Numbers with more digits before the point are
-/// rounded to integers; those beyond 15 digits, and those below 1e-6, get a power of ten.
+/// `digits` significant digits, one less below 0.1, and none of them below 1e-6. Numbers with more
+/// digits before the point are rounded to integers; those beyond 15 digits get a power of ten.
 std::string with_digits(double value, int digits) {
   const double rounded_up = std::abs(value) * (1 + 0.5 * std::pow(10.0, -digits));  // 9.9999 → 10
   const int before_point = static_cast<int>(std::floor(std::log10(rounded_up))) + 1;
   constexpr int most_before_point = 15;  // the precision of a double
-  constexpr int least_before_point = -5;
-  if (before_point > most_before_point || before_point < least_before_point) {
-    return fmt::format("{:.{}e}", value, digits - 1);
-  }
-  const int before = before_point > 0 ? before_point : before_point + 1;
+  if (before_point > most_before_point) return fmt::format("{:.{}e}", value, digits - 1);
+  constexpr int least_before_point = -5;  // less is a rounding error
+  int before = std::max(1, before_point);
+  if (before_point <= 0 && before_point >= least_before_point) before = before_point + 1;
   return fmt::format("{:.{}f}", value, std::max(0, digits - before));
 }
 

@@ -87,9 +87,9 @@ class Reach {
 /// points in between.
 std::vector<double> modes_at(std::span<const double> before, std::span<const double> after) {
   constexpr std::ptrdiff_t between_of = 10;
-  // Three, or a fifth of a short side.
-  const auto enough = [](std::span<const double> x) {
-    return std::min<std::ptrdiff_t>(3, (static_cast<std::ptrdiff_t>(x.size()) + 4) / 5);
+  // Three, or two of a week.
+  const auto enough = [](std::span<const double> x) -> std::ptrdiff_t {
+    return x.size() <= 7 ? 2 : 3;
   };
   const double a = median(before);
   const double b = median(after);
