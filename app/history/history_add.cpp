@@ -108,7 +108,7 @@ void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "dlscale: {}\n", note);
 }
 
-/// With --strict, a doubt is an error.
+/// Throws ConfigError for any doubt, as --strict asks.
 void expect_none(const std::vector<std::string>& doubts, const std::string& of) {
   if (doubts.empty()) return;
   throw ConfigError(fmt::format(

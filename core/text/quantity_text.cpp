@@ -23,9 +23,8 @@
 namespace dlscale {
 namespace {
 
-using quantity::Dimension;
-using quantity::Unit;
 using quantity::bandwidth_dimension;
+using quantity::Dimension;
 using quantity::find_unit;
 using quantity::is_taken;
 using quantity::meant_units;
@@ -34,6 +33,7 @@ using quantity::our_name;
 using quantity::size_dimension;
 using quantity::speed_dimension;
 using quantity::time_dimension;
+using quantity::Unit;
 using quantity::value_of;
 using quantity::why_not;
 
@@ -101,8 +101,8 @@ struct MarkedNumber {
 };
 
 MarkedNumber marked_number(std::string_view text) {
-  constexpr std::array<std::string_view, 9> marks{
-      ".", ",", "'", "’", "_", " ", "\u00a0", "\u202f", "\u2009"};
+  constexpr std::array<std::string_view, 9> marks{".", ",",      "'",      "’",     "_",
+                                                  " ", "\u00a0", "\u202f", "\u2009"};
   MarkedNumber found;
   while (true) {
     const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
@@ -119,7 +119,7 @@ MarkedNumber marked_number(std::string_view text) {
   return found;
 }
 
-/// What a number with marks may mean, without them: "1,024" is 1024 or 1.024, "1.000,5" is 1000.5.
+/// Readings of a number with marks, without them: "1,024" is 1024 or 1.024, "1.000,5" is 1000.5.
 /// Empty if its marks divide no thousands, and no comma is a decimal point.
 std::vector<std::string> readings_of(const MarkedNumber& number) {
   if (number.marks.empty()) return {};
@@ -256,8 +256,8 @@ void refuse_separators(std::string_view text, std::string_view where, const Dime
     }
     written.push_back(fmt::format("{}{}", number, unit));
   }
-  throw ConfigError(fmt::format("{} is {} (values without commas between them). Write \"{}\".", where,
-                                escape_for_terminal(text), fmt::join(written, ",")));
+  throw ConfigError(fmt::format("{} is {} (values without commas between them). Write \"{}\".",
+                                where, escape_for_terminal(text), fmt::join(written, ",")));
 }
 
 /// Refuses "1:30:00" and "0:45", hours, minutes and seconds on a clock, with the seconds.
@@ -361,7 +361,8 @@ FlopsPerSecond parse_quantity<FlopsPerSecond>(std::string_view text, std::string
 void refuse_commas_in_numbers(std::string_view option, std::span<const std::string> items) {
   for (std::size_t first = 0; first + 1 < items.size(); ++first) {
     std::size_t last = first;
-    while (last + 1 < items.size() && is_of_digits_and_points(trimmed_quantity(items[last]))) ++last;
+    while (last + 1 < items.size() && is_of_digits_and_points(trimmed_quantity(items[last])))
+      ++last;
     if (last == first) continue;
     const std::string_view text = trimmed_quantity(items[last]);
     const std::size_t unit = std::min(text.find_first_not_of("0123456789."), text.size());

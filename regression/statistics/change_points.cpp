@@ -87,7 +87,7 @@ class Reach {
 /// points in between.
 std::vector<double> modes_at(std::span<const double> before, std::span<const double> after) {
   constexpr std::ptrdiff_t between_of = 10;
-  // Three, or two of a week.
+  // Three, or two of a side that is as short as a week of nights.
   const auto enough = [](std::span<const double> x) -> std::ptrdiff_t {
     return x.size() <= 7 ? 2 : 3;
   };

@@ -54,7 +54,7 @@ enum class HistoryShape {
   steady,     ///< one level
   changed,    ///< levels that follow each other
   /// Jumps to and fro between levels: at least 3 segments return to an earlier one, or points do.
-  /// Points do if on both sides of a change at least 3 (a fifth of a short side) lie at the other
+  /// Points do if on both sides of a change at least 3 (2 of a side of 7 or less) lie at the other
   /// side's level and almost none between. Changes between its modes must raise no alarm.
   bimodal,
 };

@@ -209,7 +209,7 @@ class Verdicts(GateTest):
         done = self.gate(self.command("1.00"), self.command("1.00", "other"), "--rounds", 5)
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("other real_time was not compared", done.stdout)
-        # A version without a file has no machine either, and that is no other fault.
+        # A version without a file has no machine, either, which does not change the exit code.
         for base, new in [(self.command("1.00"), "true"), ("true", self.command("1.00"))]:
             self.assertEqual(self.gate(base, new, "--rounds", 5).returncode, 5, (base, new))
 

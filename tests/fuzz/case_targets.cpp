@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What `read` gives. Its refusals must name the file.
+/// Returns the result of `read`, whose refusals must name the file.
 template <class Read>
 auto read_naming_file(const fs::path& file, Read read) {
   try {

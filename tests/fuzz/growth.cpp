@@ -26,7 +26,7 @@ std::string numbered(const std::string& part, std::size_t number) {
   return part.substr(0, begin) + std::to_string(number) + part.substr(end);
 }
 
-/// What opens and closes the repetitions.
+/// Text before and after the repetitions.
 using Brackets = std::pair<std::string, std::string>;
 
 /// Grows a part of a text in all ways: as it is, with numbers, and each of its names with numbers.

@@ -24,8 +24,8 @@ struct Growth {
 /// Ways in which a file may be large.
 std::vector<Growth> growths_of(const std::string& text);
 
-/// What is wrong with a growth of the target: a fault, as of any input, or work that grows faster
-/// than the size. That is, four times the size takes more than eight times the processor time,
+/// The fault of a growth of the target: one as of any input, or work that grows faster than the
+/// size. That is, four times the size takes more than eight times the processor time,
 /// where quadratic work takes sixteen times. Busy machines disturb no verdict: it needs the ratio
 /// of the shortest of several repetitions. Times below 10 ms are not judged. Empty: nothing.
 std::string growth_fault(const Target& target, const std::filesystem::path& file,

@@ -29,7 +29,7 @@ struct Table {
   std::size_t rows = 0;  ///< or sides of rows
 };
 
-/// What the input says of a row: "7 nan".
+/// A cell of a row, as a line of the input has it: "7 nan".
 struct Cell {
   std::size_t column = 0;
   std::string value;
