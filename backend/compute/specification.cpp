@@ -15,6 +15,7 @@ void check_specification(const OperationSpec& spec) {
     EXPECT((spec.inputs[i].dims == Dims{spec.batch, channels, height, width}));
     EXPECT(spec.inputs[i].dtype == spec.dtype);
   }
+  if (!is_offered(spec.layer.kind)) refuse_kind(spec);
   const auto* lrn = std::get_if<Lrn>(&spec.layer.kind);
   if (lrn != nullptr && lrn->size % 2 == 0) {
     throw Unsupported(
@@ -22,6 +23,15 @@ void check_specification(const OperationSpec& spec) {
                     "Choose an odd size.",
                     describe(spec), lrn->size));
   }
+}
+
+void refuse_kind(const OperationSpec& spec) {
+  const bool convolution = std::holds_alternative<Convolution>(spec.layer.kind);
+  throw Unsupported(fmt::format(
+      "{}: no backend computes {}. Predict the network instead, or choose one without it.",
+      describe(spec),
+      convolution ? "convolutions with two strides, two pads or a dilation"
+                  : fmt::format("{} layers", kind_name(spec.layer.kind))));
 }
 
 std::string_view layout_kind_name(LayoutKind kind) {

@@ -12,9 +12,13 @@ namespace dlscale::backend {
 
 using Dims = std::array<std::int64_t, 4>;
 
-/// Throws Unsupported for what no device offers (an LRN window without a middle channel). EXPECTs
-/// that the inputs have the batch, the shapes and the precision that `spec` says.
+/// Throws Unsupported for what no device offers: kinds of layers without is_offered(), and an LRN
+/// window without a middle channel. EXPECTs that the inputs have the batch, the shapes and the
+/// precision that `spec` says.
 void check_specification(const OperationSpec& spec);
+
+/// Throws Unsupported: no device computes layers of this kind.
+[[noreturn]] void refuse_kind(const OperationSpec& spec);
 
 /// Number of input gradients that backward_data writes: one per input, but only one for all inputs
 /// of a sum.

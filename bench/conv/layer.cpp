@@ -13,6 +13,7 @@
 #include "core/config/config_path.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "core/text/suggest.hpp"
+#include "train/engine/program_plan.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -64,19 +65,19 @@ LayerSelection parse_selection(const Context& context) {
   return selection;
 }
 
-/// The names of networks; "all" stands for every network in configs/networks.
-std::vector<std::string> network_names(const Context& context) {
-  const std::vector<std::string> names = context.list("network");
-  return means_all("network", names) ? config_names("networks") : names;
-}
-
-/// Loads the networks, fused as requested.
+/// Loads the networks, fused as requested. "all" stands for every network in configs/networks whose
+/// layers the engine computes. Throws ConfigError for one that is named and has others.
 std::vector<std::shared_ptr<const Network>> load_networks(const Context& context) {
   Run run;
   run.fuse_relu = parse_fusion(context.value("fuse"));
+  const std::vector<std::string> names = context.list("network");
+  const bool all = means_all("network", names);
   std::vector<std::shared_ptr<const Network>> networks;
-  for (const std::string& name : network_names(context)) {
-    networks.push_back(std::make_shared<const Network>(as_run(load_network(name), run)));
+  for (const std::string& name : all ? config_names("networks") : names) {
+    Network network = load_network(name);
+    if (all && !train::is_trainable(network)) continue;
+    train::check_trainable(network);
+    networks.push_back(std::make_shared<const Network>(as_run(network, run)));
   }
   return networks;
 }

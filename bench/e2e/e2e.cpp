@@ -21,6 +21,7 @@
 #include "core/run/run.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "core/system/this_command_line.hpp"
+#include "train/engine/program_plan.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -215,6 +216,7 @@ std::vector<Cell> make_training_cells(Context& context) {
   std::set<std::string> names;
   for (const std::string& source : context.list("network")) {
     settings.network = std::make_shared<const Network>(load_network(source));
+    train::check_trainable(*settings.network);
     settings.network_source = source;
     settings.run.network = settings.network->name();
     refuse_repeated(names, settings.run.network, source);

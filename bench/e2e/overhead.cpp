@@ -13,6 +13,7 @@
 #include "core/run/run.hpp"
 #include "train/data/random.hpp"
 #include "train/engine/program.hpp"
+#include "train/engine/program_plan.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::bench {
@@ -152,6 +153,7 @@ std::vector<Cell> make_overhead_cells(Context& context) {
   std::vector<Cell> cells;
   for (const std::string& name : context.list("network")) {
     const auto network = std::make_shared<const Network>(load_network(name));
+    train::check_trainable(*network);
     for (const int batch : context.integers("batch")) {
       cells.push_back(make_overhead_cell({.network = network,
                                           .backend = context.value("backend"),

@@ -58,6 +58,19 @@ Cut parse_cut(const std::string& name) {
                   option_name("gemm_source"), name));
 }
 
+/// Whether im2col of ours makes products of a layer: a convolution with one stride and pad.
+bool has_patches(const Layer& layer) {
+  return std::holds_alternative<Convolution>(layer.kind) && is_offered(layer.kind);
+}
+
+void require_convolutions(const Network& network) {
+  if (std::ranges::any_of(network.layers(), has_patches)) return;
+  throw ConfigError(
+      fmt::format("{} has no convolutions that become matrix products. Write {} "
+                  "512x768x768, for example, or name another network.",
+                  network.name(), option_name("sizes")));
+}
+
 /// The matrix products that im2col makes of all convolutions of these networks, in all passes, for
 /// each number of images; each distinct one once. `networks` are values of --network. Throws
 /// ConfigError.
@@ -67,8 +80,9 @@ std::vector<GemmShape> network_products(const std::vector<std::string>& networks
   const bool every = means_all("network", networks);
   for (const std::string& name : every ? config_names("networks") : networks) {
     const Network network = load_network(name);
+    if (!every) require_convolutions(network);
     for (const Layer& layer : network.layers()) {
-      if (!std::holds_alternative<Convolution>(layer.kind)) continue;
+      if (!has_patches(layer)) continue;
       const std::string key = kernel_key(network, layer.id);
       for (const int batch : batches) {
         const ConvolutionShape shape = parse_convolution_key(key, batch).value().shape;

@@ -5,6 +5,7 @@
 #include "bench/engine/benchmark.hpp"
 #include "bench/io/io_cell.hpp"
 #include "core/base/error.hpp"
+#include "core/network/network.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -31,6 +32,16 @@ train::DataSet open_data(const Context& context) {
       option_name("data")));
 }
 
+/// The input of a network over images.
+ImageShape picture_shape(const std::string& name) {
+  const Network network = load_network(name);
+  if (!network.is_over_sequences()) return network.input();
+  throw ConfigError(
+      fmt::format("{} reads tokens (this measures how pictures load). Name a network "
+                  "over images, such as resnet50.",
+                  network.name()));
+}
+
 /// The input shapes of networks, each once, or the one size that --height and --width give.
 std::vector<ImageShape> crops(const Context& context) {
   const bool height = !context.value("height").empty();
@@ -42,7 +53,7 @@ std::vector<ImageShape> crops(const Context& context) {
   if (height) return {{3, context.integer("height"), context.integer("width")}};
   std::vector<ImageShape> shapes;
   for (const std::string& name : context.list("networks")) {
-    const ImageShape shape = load_network(name).input();
+    const ImageShape shape = picture_shape(name);
     if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
   }
   return shapes;

@@ -113,6 +113,7 @@ struct ConfigMap::Contents {
   std::string path;  ///< path of this mapping in the file, "" for the root
   std::string title;
   std::vector<std::string> known;  ///< allowed keys; empty: any
+  std::shared_ptr<const NamedNumbers> numbers;
 
   Contents(const YAML::Node& n, std::string in_file, std::string at)
       : node(n), file(std::move(in_file)), path(std::move(at)) {
@@ -175,6 +176,10 @@ struct ConfigMap::Contents {
     const std::string advice =
         fmt::format("Write a whole number from {} to {}.", range.least, range.most);
     int number = 0;
+    if (value.IsScalar() && !parse_all(value.Scalar(), number) && numbers != nullptr &&
+        !numbers->empty()) {
+      return evaluated(key, value, range);
+    }
     if (!value.IsScalar() || !parse_all(value.Scalar(), number)) {
       refuse(where(key), value, "not a whole number", advice);
     }
@@ -182,6 +187,26 @@ struct ConfigMap::Contents {
       refuse(where(key), value, "out of range", advice);
     }
     return number;
+  }
+
+  /// The value of an expression.
+  int evaluated(std::string_view key, const YAML::Node& value, IntegerRange range) const {
+    std::int64_t number = 0;
+    try {
+      number = evaluate(value.Scalar(), *numbers);
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("{} is {}: {}", where(key), shown(value), error.what()));
+    }
+    if (number >= range.least && number <= range.most) return static_cast<int>(number);
+    throw ConfigError(fmt::format("{} is {}, that is {}. Write a whole number from {} to {}.",
+                                  where(key), shown(value), number, range.least, range.most));
+  }
+
+  /// A mapping inside this one.
+  [[nodiscard]] std::shared_ptr<Contents> inner(const YAML::Node& child, std::string at) const {
+    auto contents = std::make_shared<Contents>(child, file, std::move(at));
+    contents->numbers = numbers;
+    return contents;
   }
 };
 
@@ -251,8 +276,8 @@ bool ConfigMap::flag_or(std::string_view key, bool absent) const {
 }
 
 ConfigMap ConfigMap::map(std::string_view key) const {
-  return ConfigMap(std::make_shared<Contents>(contents_->at(key), contents_->file,
-                                              fmt::format("{}/{}", contents_->path, key)));
+  return ConfigMap(
+      contents_->inner(contents_->at(key), fmt::format("{}/{}", contents_->path, key)));
 }
 
 std::vector<ConfigMap> ConfigMap::maps(std::string_view key) const {
@@ -263,8 +288,8 @@ std::vector<ConfigMap> ConfigMap::maps(std::string_view key) const {
   }
   std::vector<ConfigMap> maps;
   for (const auto& element : list) {
-    maps.push_back(ConfigMap(std::make_shared<Contents>(
-        element, contents_->file, fmt::format("{}/{}/{}", contents_->path, key, maps.size()))));
+    maps.push_back(ConfigMap(
+        contents_->inner(element, fmt::format("{}/{}/{}", contents_->path, key, maps.size()))));
   }
   return maps;
 }
@@ -303,6 +328,10 @@ void ConfigMap::allow_only(std::span<const std::string_view> known) const {
 
 void ConfigMap::allow_only(std::initializer_list<std::string_view> known) const {
   allow_only(std::span(known.begin(), known.size()));
+}
+
+void ConfigMap::set_numbers(std::shared_ptr<const NamedNumbers> names) {
+  contents_->numbers = std::move(names);
 }
 
 void ConfigMap::set_title(std::string_view title) {

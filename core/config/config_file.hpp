@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/config/expression.hpp"
 #include "core/text/quantity_text.hpp"
 
 namespace dlscale {
@@ -65,6 +66,10 @@ class ConfigMap {
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
   /// All keys, in the order of the file.
   [[nodiscard]] std::vector<std::string> keys() const;
+
+  /// From now on, a whole number of this mapping, and of those inside it, may be an expression of
+  /// `names` (core/config/expression.hpp), such as "4 * width".
+  void set_numbers(std::shared_ptr<const NamedNumbers> names);
 
   /// Later messages about this mapping name `title` instead of its place in a list.
   void set_title(std::string_view title);

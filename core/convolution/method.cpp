@@ -247,6 +247,7 @@ bool is_nominal(Method method, Blocking blocking) {
 std::string refusal(Method method, const ConvolutionShape& shape, Blocking blocking) {
   const bool device = blocking == Blocking::device;
   if (method == Method::direct) return "our own convolutions are none of them direct";
+  if (!shape.is_plain()) return "two strides or pads, or a filter with holes: ours have neither";
   if (method == Method::im2col) return device ? "none of ours on GPUs writes out patches" : "";
   if (shape.stride != 1) return fmt::format("stride {}: it needs 1", shape.stride);
   if (device && shape.groups > most_device_groups) {

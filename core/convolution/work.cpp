@@ -12,15 +12,26 @@
 namespace dlscale::convolution {
 namespace {
 
-/// Along one dimension: the number of pairs of an output and a filter tap inside the image, that is
-/// with 0 <= stride · output + tap - pad < inputs.
-double taps_inside(Index inputs, Index taps, Index outputs, const ConvolutionShape& shape) {
+/// One dimension of a convolution.
+struct Along {
+  Index inputs;
+  Index taps;
+  Index outputs;
+  Index stride;
+  Index pad;
+  Index dilation;
+};
+
+/// The number of pairs of an output and a filter tap inside the image, that is with 0 <= stride ·
+/// output + dilation · tap - pad < inputs.
+double taps_inside(const Along& along) {
   double pairs = 0;
-  for (Index tap = 0; tap < taps; ++tap) {
-    const Index before = std::max<Index>(0, shape.pad - tap);  // padding pixels at the front
-    const Index first = (before + shape.stride - 1) / shape.stride;
-    const Index room = inputs - 1 + shape.pad - tap;
-    const Index end = room < 0 ? 0 : std::min(outputs, room / shape.stride + 1);
+  for (Index tap = 0; tap < along.taps; ++tap) {
+    const Index place = along.dilation * tap;
+    const Index before = std::max<Index>(0, along.pad - place);  // padding pixels at the front
+    const Index first = (before + along.stride - 1) / along.stride;
+    const Index room = along.inputs - 1 + along.pad - place;
+    const Index end = room < 0 ? 0 : std::min(along.outputs, room / along.stride + 1);
     pairs += static_cast<double>(std::max<Index>(0, end - first));
   }
   return pairs;
@@ -29,8 +40,11 @@ double taps_inside(Index inputs, Index taps, Index outputs, const ConvolutionSha
 /// direct_flops() without the taps on padding, which are known to be 0 and which libraries skip.
 /// All three passes use the same pairs of a tap and an output.
 Flops flops_inside(const ConvolutionShape& shape) {
-  const double inside = taps_inside(shape.height, shape.kernel_h, shape.out_height, shape) *
-                        taps_inside(shape.width, shape.kernel_w, shape.out_width, shape);
+  const double inside =
+      taps_inside({shape.height, shape.kernel_h, shape.out_height, shape.stride, shape.pad,
+                   shape.dilation}) *
+      taps_inside({shape.width, shape.kernel_w, shape.out_width, shape.stride_along_width(),
+                   shape.pad_along_width(), shape.dilation});
   const auto filters = static_cast<double>(shape.images * shape.outputs);
   return Flops(2 * filters * static_cast<double>(shape.channels / shape.groups) * inside);
 }

@@ -38,9 +38,18 @@ std::map<std::string, std::int64_t, std::less<>> parse_words(std::string_view te
   return sizes;
 }
 
-std::int64_t outputs_along(std::int64_t in, std::int64_t kernel, const ConvolutionShape& shape) {
-  const std::int64_t room = in + 2 * shape.pad - kernel;
-  return room < 0 ? 0 : room / shape.stride + 1;
+struct Direction {
+  std::int64_t in;
+  std::int64_t kernel;
+  std::int64_t stride;
+  std::int64_t pad;
+  std::int64_t dilation;
+};
+
+std::int64_t outputs_along(const Direction& along) {
+  const std::int64_t reach = along.dilation * (along.kernel - 1) + 1;
+  const std::int64_t room = along.in + 2 * along.pad - reach;
+  return room < 0 ? 0 : room / along.stride + 1;
 }
 
 }  // namespace
@@ -79,8 +88,15 @@ std::optional<KeyedConvolution> parse_convolution_key(std::string_view key, int 
                          .stride = size("stride", 1),
                          .pad = size("pad", 0),
                          .groups = size("groups", 1)};
-  shape.out_height = outputs_along(shape.height, shape.kernel_h, shape);
-  shape.out_width = outputs_along(shape.width, shape.kernel_w, shape);
+  if (sizes.contains("stridew")) {
+    shape.stride_w = size("stridew", 1);
+    shape.pad_w = size("padw", 0);
+    shape.dilation = size("dilation", 1);
+  }
+  shape.out_height =
+      outputs_along({shape.height, shape.kernel_h, shape.stride, shape.pad, shape.dilation});
+  shape.out_width = outputs_along({shape.width, shape.kernel_w, shape.stride_along_width(),
+                                   shape.pad_along_width(), shape.dilation});
   if (shape.out_height < 1 || shape.out_width < 1) refuse(key, "has a filter beyond its image");
   if (shape.channels % shape.groups != 0 || shape.outputs % shape.groups != 0) {
     refuse(key, "has channels that are no multiple of its groups");

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "core/base/error.hpp"
 
@@ -27,7 +29,11 @@ struct Slide {
   int kernel;
   int stride;
   int pad;
-  [[nodiscard]] int room() const { return in + 2 * pad - kernel; }
+  int dilation = 1;
+  /// Pixels from the first to the last tap of the window.
+  [[nodiscard]] std::int64_t reach() const { return std::int64_t{dilation} * (kernel - 1) + 1; }
+  [[nodiscard]] bool fits() const { return std::int64_t{in} + 2 * std::int64_t{pad} >= reach(); }
+  [[nodiscard]] int room() const { return static_cast<int>(in + 2 * pad - reach()); }
 };
 
 int floor_positions(const Slide& slide) {
@@ -40,19 +46,47 @@ int ceil_positions(const Slide& slide) {
   return last_is_outside ? positions - 1 : positions;
 }
 
+double rough_elements(ImageShape shape) {
+  return static_cast<double>(shape.channels) * shape.height * shape.width;
+}
+
+/// A bound of the products of each output, for kinds that read their first input whole channels or
+/// keys at a time; 0 for other kinds.
+struct TermsPerOutput {
+  const Layer& layer;
+  [[nodiscard]] double channels() const { return layer.input_shapes.front().channels; }
+
+  template <class Kind>
+  double operator()(const Kind& /*kind*/) const {
+    return 0;
+  }
+  double operator()(const Linear& /*kind*/) const { return channels(); }
+  double operator()(const AttentionScores& /*kind*/) const { return channels(); }
+  double operator()(const AttentionContext& /*kind*/) const {
+    return layer.input_shapes.front().width;
+  }
+  double operator()(const ExpertLinear& /*kind*/) const {
+    return channels() * layer.input_shapes.back().channels;
+  }
+  double operator()(const TransposedConvolution& kind) const {
+    return channels() * kind.kernel * kind.kernel;
+  }
+  double operator()(const Embedding& kind) const { return kind.rows; }
+  double operator()(const PositionEmbedding& kind) const { return kind.rows; }
+};
+
 /// The largest count derived from a layer, in floating point, which cannot overflow.
 double rough_size(const Layer& layer) {
-  const auto size = [](ImageShape shape) {
-    return static_cast<double>(shape.channels) * shape.height * shape.width;
-  };
   double per_output = 1;
   if (const auto* convolution = std::get_if<Convolution>(&layer.kind)) {
     per_output = static_cast<double>(layer.input_shapes.front().channels) * convolution->kernel_h *
                  convolution->kernel_w;
   } else if (std::holds_alternative<FullyConnected>(layer.kind)) {
-    per_output = size(layer.input_shapes.front());
+    per_output = rough_elements(layer.input_shapes.front());
+  } else {
+    per_output = std::max(1.0, std::visit(TermsPerOutput{layer}, layer.kind));
   }
-  return per_output * size(layer.output);
+  return per_output * rough_elements(layer.output);
 }
 
 /// Infers the output of one layer, kind by kind.
@@ -69,14 +103,29 @@ class ShapeRule {
     require_count("out_channels", kind.out_channels);
     require_count("groups", kind.groups);
     check_window(kind.kernel_h, kind.kernel_w, kind.stride, kind.pad);
+    check_window(kind.kernel_h, kind.kernel_w, kind.stride_along_width(), kind.pad_along_width());
+    require_count("dilation", kind.dilation);
     if (in.channels % kind.groups != 0 || kind.out_channels % kind.groups != 0) {
       refuse(fmt::format("cuts {} input and {} output channels into {} groups", in.channels,
                          kind.out_channels, kind.groups),
              "Both must be multiples of groups.");
     }
-    check_fit(in, kind.kernel_h, kind.kernel_w, kind.pad);
-    return {kind.out_channels, floor_positions({in.height, kind.kernel_h, kind.stride, kind.pad}),
-            floor_positions({in.width, kind.kernel_w, kind.stride, kind.pad})};
+    const Slide down{in.height, kind.kernel_h, kind.stride, kind.pad, kind.dilation};
+    const Slide across{in.width, kind.kernel_w, kind.stride_along_width(), kind.pad_along_width(),
+                       kind.dilation};
+    check_fit(in, down, across);
+    return {kind.out_channels, floor_positions(down), floor_positions(across)};
+  }
+
+  ImageShape operator()(TransposedConvolution& kind) const {
+    const ImageShape in = only_input();
+    require_count("out_channels", kind.out_channels);
+    require_count("kernel", kind.kernel);
+    require_count("stride", kind.stride);
+    const auto along = [&](int pixels) {
+      return require_dimension((std::int64_t{pixels} - 1) * kind.stride + kind.kernel);
+    };
+    return {kind.out_channels, along(in.height), along(in.width)};
   }
 
   ImageShape operator()(Pooling& kind) const {
@@ -90,13 +139,30 @@ class ShapeRule {
       refuse(fmt::format("has pad {} and kernel {} × {}", kind.pad, kind.kernel_h, kind.kernel_w),
              "Pad must be smaller than the kernel, or a window holds no element.");
     }
-    check_fit(in, kind.kernel_h, kind.kernel_w, kind.pad);
+    const Slide down{in.height, kind.kernel_h, kind.stride, kind.pad};
+    const Slide across{in.width, kind.kernel_w, kind.stride, kind.pad};
+    check_fit(in, down, across);
     const auto positions = kind.ceil_mode ? ceil_positions : floor_positions;
-    return {in.channels, positions({in.height, kind.kernel_h, kind.stride, kind.pad}),
-            positions({in.width, kind.kernel_w, kind.stride, kind.pad})};
+    return {in.channels, positions(down), positions(across)};
   }
 
   ImageShape operator()(Relu& /*kind*/) const { return only_input(); }
+  ImageShape operator()(Activation& /*kind*/) const { return only_input(); }
+
+  ImageShape operator()(Scale& /*kind*/) const {
+    const auto [in, factors] = two_inputs("the layer to scale, then the factors");
+    if (factors != ImageShape{in.channels, 1, 1}) {
+      refuse(fmt::format("scales {} by {}", shape_text(in), shape_text(factors)),
+             "The factors are one number a channel, channels × 1 × 1.");
+    }
+    return in;
+  }
+
+  ImageShape operator()(SiluMultiply& /*kind*/) const {
+    const auto [gate, values] = two_inputs("the gate, then the values");
+    if (gate != values) refuse_shapes(gate, values, "shape");
+    return gate;
+  }
 
   ImageShape operator()(Lrn& kind) const {
     if (kind.size < 1 || kind.size % 2 == 0) {
@@ -111,6 +177,15 @@ class ShapeRule {
   ImageShape operator()(BatchNorm& kind) const {
     require("epsilon", kind.epsilon, kind.epsilon > 0, "a number > 0");
     return only_input();
+  }
+
+  ImageShape operator()(LayerNorm& /*kind*/) const { return only_input(); }
+  ImageShape operator()(RmsNorm& /*kind*/) const { return only_input(); }
+
+  ImageShape operator()(Linear& kind) const {
+    require_count("outputs", kind.outputs);
+    const ImageShape in = only_input();
+    return {kind.outputs, in.height, in.width};
   }
 
   ImageShape operator()(FullyConnected& kind) const {
@@ -148,12 +223,102 @@ class ShapeRule {
     return out;
   }
 
+  ImageShape operator()(Embedding& kind) const {
+    require_count("rows", kind.rows);
+    require_count("outputs", kind.outputs);
+    return {kind.outputs, tokens(), 1};
+  }
+
+  ImageShape operator()(PositionEmbedding& kind) const {
+    require_count("rows", kind.rows);
+    require_count("outputs", kind.outputs);
+    const int places = tokens();
+    if (places > kind.rows) {
+      refuse(fmt::format("has {} rows but reads {} tokens", kind.rows, places),
+             "Ask for a shorter sequence, or write more rows.");
+    }
+    return {kind.outputs, places, 1};
+  }
+
+  ImageShape operator()(RelativePositions& kind) const {
+    require_count("buckets", kind.buckets);
+    require_count("heads", kind.heads);
+    const int places = tokens();
+    return {kind.heads, places, places};
+  }
+
+  ImageShape operator()(ToTokens& kind) const {
+    const ImageShape in = only_input();
+    const std::int64_t tokens = std::int64_t{in.height} * in.width + (kind.class_token ? 1 : 0);
+    return {in.channels, require_dimension(tokens), 1};
+  }
+
+  ImageShape operator()(FirstToken& /*kind*/) const { return {sequence().channels, 1, 1}; }
+  ImageShape operator()(Rope& /*kind*/) const { return sequence(); }
+
+  ImageShape operator()(AttentionScores& kind) const {
+    require_count("heads", kind.heads);
+    require_count("kv_heads", kind.kv_heads);
+    const auto [queries, keys] = two_inputs("queries, then keys");
+    require_sequence(queries);
+    require_sequence(keys);
+    require_groups(kind.heads, kind.kv_heads);
+    const std::int64_t expected = std::int64_t{queries.channels} / kind.heads * kind.kv_heads;
+    if (queries.channels % kind.heads != 0 || keys.channels != expected) {
+      refuse(fmt::format("cuts queries of {} features into {} heads, and keys of {} into {}",
+                         queries.channels, kind.heads, keys.channels, kind.kv_heads),
+             "Heads of queries and keys need equally many features.");
+    }
+    return {kind.heads, queries.height, keys.height};
+  }
+
+  ImageShape operator()(AttentionSoftmax& /*kind*/) const {
+    if (layer_.input_shapes.size() == 1) return only_input();
+    const auto [scores, bias] = two_inputs("scores, then what is added to them");
+    if (scores != bias) refuse_shapes(scores, bias, "shape");
+    return scores;
+  }
+
+  ImageShape operator()(AttentionContext& kind) const {
+    require_count("kv_heads", kind.kv_heads);
+    const auto [weights, values] = two_inputs("the softmax of scores, then values");
+    require_sequence(values);
+    require_groups(weights.channels, kind.kv_heads);
+    if (values.channels % kind.kv_heads != 0 || values.height != weights.width) {
+      refuse(fmt::format("reads weights {} and values {}, of {} kv_heads", shape_text(weights),
+                         shape_text(values), kind.kv_heads),
+             "Values need a row for each key, and features that are a multiple of kv_heads.");
+    }
+    const std::int64_t features = std::int64_t{values.channels} / kind.kv_heads * weights.channels;
+    return {require_dimension(features), weights.height, 1};
+  }
+
+  ImageShape operator()(Route& /*kind*/) const { return sequence(); }
+
+  ImageShape operator()(ExpertLinear& kind) const {
+    require_count("outputs", kind.outputs);
+    const auto [in, route] = two_inputs("tokens, then their route");
+    require("active", kind.active, kind.active >= 1 && kind.active <= route.channels,
+            fmt::format("a number from 1 to {}, the experts of its route", route.channels));
+    const std::int64_t rows = std::int64_t{kind.active} * route.height;
+    if (in.height == route.height) return {kind.outputs, require_dimension(rows), 1};
+    if (in.height == rows) return {kind.outputs, route.height, 1};
+    refuse(fmt::format("reads {} rows, routed as {} tokens to {} experts each", in.height,
+                       route.height, kind.active),
+           "It reads the tokens, or a row for each token and expert.");
+  }
+
+  ImageShape operator()(TokenCrossEntropy& /*kind*/) const {
+    (void)only_input();
+    return {1, 1, 1};
+  }
+
   ImageShape operator()(SoftmaxCrossEntropy& kind) const {
     const ImageShape in = only_input();
     require("loss_weight", kind.loss_weight, kind.loss_weight > 0, "a number > 0");
     if (in.height != 1 || in.width != 1) {
       refuse(fmt::format("reads {} but takes one number a class", shape_text(in)),
-             "Put a fully_connected layer before it.");
+             "Put a fully_connected layer before it, or end in a token_cross_entropy.");
     }
     return {1, 1, 1};
   }
@@ -198,11 +363,52 @@ class ShapeRule {
     require("pad", pad, pad >= 0 && pad <= largest_dimension, "a number ≥ 0");
   }
 
-  void check_fit(ImageShape in, int kernel_h, int kernel_w, int pad) const {
-    if (in.height + 2 * pad >= kernel_h && in.width + 2 * pad >= kernel_w) return;
-    refuse(fmt::format("has a {} × {} kernel, larger than its input {} with pad {}", kernel_h,
-                       kernel_w, shape_text(in), pad),
+  void check_fit(ImageShape in, const Slide& down, const Slide& across) const {
+    if (down.fits() && across.fits()) return;
+    const std::string pad = down.pad == across.pad ? fmt::format("{}", down.pad)
+                                                   : fmt::format("{} × {}", down.pad, across.pad);
+    refuse(fmt::format("has a {} × {} kernel, larger than its input {} with pad {}", down.reach(),
+                       across.reach(), shape_text(in), pad),
            "Use a smaller kernel or more pad.");
+  }
+
+  [[nodiscard]] std::pair<ImageShape, ImageShape> two_inputs(std::string_view order) const {
+    if (layer_.input_shapes.size() == 2) return {layer_.input_shapes[0], layer_.input_shapes[1]};
+    refuse(fmt::format("reads {} layer(s)", layer_.input_shapes.size()),
+           fmt::format("{} reads two: {}.", kind_name(layer_.kind), order));
+  }
+
+  void require_sequence(ImageShape in) const {
+    if (in.width == 1) return;
+    refuse(fmt::format("reads {}, not a sequence", shape_text(in)),
+           fmt::format("{} reads features × tokens × 1.", kind_name(layer_.kind)));
+  }
+
+  /// The only input, a sequence.
+  [[nodiscard]] ImageShape sequence() const {
+    const ImageShape in = only_input();
+    require_sequence(in);
+    return in;
+  }
+
+  /// The number of tokens of the only input, which has no features yet.
+  [[nodiscard]] int tokens() const {
+    const ImageShape in = sequence();
+    if (in.channels == 1) return in.height;
+    refuse(fmt::format("reads {}", shape_text(in)),
+           fmt::format("{} reads the tokens: from: input.", kind_name(layer_.kind)));
+  }
+
+  void require_groups(int heads, int kv_heads) const {
+    if (heads % kv_heads == 0) return;
+    refuse(fmt::format("shares {} kv_heads among {} heads", kv_heads, heads),
+           "Write kv_heads that divide the heads.");
+  }
+
+  [[nodiscard]] int require_dimension(std::int64_t size) const {
+    if (size <= largest_dimension) return static_cast<int>(size);
+    refuse(fmt::format("has an output of {} along one side", size),
+           fmt::format("Write sizes that give at most {}.", largest_dimension));
   }
 
   std::string_view network_;

@@ -19,8 +19,8 @@
 namespace dlscale {
 namespace {
 
-bool is_loss(const Layer& layer) {
-  return std::holds_alternative<SoftmaxCrossEntropy>(layer.kind);
+bool is_loss_layer(const Layer& layer) {
+  return is_loss(layer.kind);
 }
 
 /// Adds layers one by one and finds the producers of each by name.
@@ -38,6 +38,7 @@ class Builder {
     if (node.relu) take_in_relu(layer);
     for (const std::string& producer : node.inputs) connect(layer, producer);
     infer_shape(network_, layer);
+    if (!weights_of(layer.kind).empty()) check_owner(layer);
     add(std::move(layer));
   }
 
@@ -65,7 +66,7 @@ class Builder {
                          escape_for_terminal(producer)),
              suggestion(producer, names()));
     }
-    if (is_loss(layers_[found->second.index()])) {
+    if (is_loss(layers_[found->second.index()].kind)) {
       refuse(layer, fmt::format("reads \"{}\", which is a loss and has no output", producer),
              "Say with \"from\" which layer it reads.");
     }
@@ -74,6 +75,24 @@ class Builder {
     }
     layer.inputs.push_back(found->second);
     layer.input_shapes.push_back(layers_[found->second.index()].output);
+  }
+
+  /// Checks the layer whose weights `layer` uses.
+  void check_owner(const Layer& layer) const {
+    const std::string name(weights_of(layer.kind));
+    const auto found = ids_.find(name);
+    if (found == ids_.end()) {
+      refuse(layer,
+             fmt::format("has weights_of \"{}\", which is not a layer before it",
+                         escape_for_terminal(name)),
+             suggestion(name, names()));
+    }
+    const Layer& owner = layers_[found->second.index()];
+    if (owner.weight_count() == layer.read_weight_count()) return;
+    refuse(layer,
+           fmt::format("uses {} weights, but \"{}\" has {} of its own", layer.read_weight_count(),
+                       name, owner.weight_count()),
+           "Name a layer with a table of the same size.");
   }
 
   [[nodiscard]] std::vector<std::string> names() const {
@@ -103,21 +122,21 @@ std::vector<std::vector<LayerId>> find_consumers(const std::vector<Layer>& layer
 void check_all_used(std::string_view network, const std::vector<Layer>& layers,
                     const std::vector<std::vector<LayerId>>& consumers) {
   for (const Layer& layer : layers) {
-    if (is_loss(layer) || !consumers[layer.id.index()].empty()) continue;
+    if (is_loss(layer.kind) || !consumers[layer.id.index()].empty()) continue;
     refuse_layer(network, layer, "is read by no layer, so its work would be lost",
                  "Remove it, name it in a \"from\", or end it in a softmax_cross_entropy.");
   }
 }
 
-/// All losses read the same labels.
+/// All losses of one kind read the same labels.
 void check_losses(std::string_view network, const std::vector<Layer>& layers) {
   const Layer* first = nullptr;
   for (const Layer& layer : layers) {
-    if (!is_loss(layer)) continue;
+    if (!is_loss(layer.kind)) continue;
     if (first == nullptr) first = &layer;
     const int classes = layer.input_shapes.front().channels;
     const int expected = first->input_shapes.front().channels;
-    if (classes == expected) continue;
+    if (classes == expected || layer.kind.index() != first->kind.index()) continue;
     refuse_layer(
         network, layer,
         fmt::format("tells {} classes apart and \"{}\" {}", classes, first->name, expected),
@@ -130,24 +149,6 @@ void check_losses(std::string_view network, const std::vector<Layer>& layers) {
                     network));
   }
 }
-
-struct KindName {
-  std::string_view operator()(const Input& /*kind*/) const { return "input"; }
-  std::string_view operator()(const Convolution& /*kind*/) const { return "convolution"; }
-  std::string_view operator()(const Pooling& kind) const {
-    return kind.kind == PoolingKind::max ? "max_pooling" : "average_pooling";
-  }
-  std::string_view operator()(const Relu& /*kind*/) const { return "relu"; }
-  std::string_view operator()(const Lrn& /*kind*/) const { return "lrn"; }
-  std::string_view operator()(const BatchNorm& /*kind*/) const { return "batch_norm"; }
-  std::string_view operator()(const FullyConnected& /*kind*/) const { return "fully_connected"; }
-  std::string_view operator()(const Dropout& /*kind*/) const { return "dropout"; }
-  std::string_view operator()(const Concat& /*kind*/) const { return "concat"; }
-  std::string_view operator()(const Sum& /*kind*/) const { return "sum"; }
-  std::string_view operator()(const SoftmaxCrossEntropy& /*kind*/) const {
-    return "softmax_cross_entropy";
-  }
-};
 
 /// Fields of a layer that affect its result but not its time (kernel_key() has the others).
 struct OtherFields {
@@ -166,6 +167,13 @@ struct OtherFields {
   }
 };
 
+std::size_t index_of(const Network& network, std::string_view name) {
+  const auto& layers = network.layers();
+  const auto found = std::ranges::find(layers, name, &Layer::name);
+  EXPECT(found != layers.end());
+  return static_cast<std::size_t>(found - layers.begin());
+}
+
 std::string ending(std::string_view layer) {
   std::string end(1, '_');  // not "_" + …, for which GCC 12 gives a false warning when optimising
   end += layer;
@@ -173,44 +181,6 @@ std::string ending(std::string_view layer) {
 }
 
 }  // namespace
-
-std::string_view kind_name(const LayerKind& kind) {
-  return std::visit(KindName{}, kind);
-}
-
-bool may_have_relu(const LayerKind& kind) {
-  return std::holds_alternative<Convolution>(kind) || std::holds_alternative<BatchNorm>(kind) ||
-         std::holds_alternative<Sum>(kind);
-}
-
-std::int64_t Layer::weight_count() const {
-  if (const auto* convolution = std::get_if<Convolution>(&kind)) {
-    return std::int64_t{convolution->out_channels} *
-           (input_shapes.front().channels / convolution->groups) * convolution->kernel_h *
-           convolution->kernel_w;
-  }
-  if (const auto* connected = std::get_if<FullyConnected>(&kind)) {
-    return connected->outputs * input_shapes.front().elements();
-  }
-  return std::holds_alternative<BatchNorm>(kind) ? output.channels : 0;
-}
-
-std::int64_t Layer::bias_count() const {
-  if (const auto* convolution = std::get_if<Convolution>(&kind)) {
-    return convolution->bias ? convolution->out_channels : 0;
-  }
-  if (const auto* connected = std::get_if<FullyConnected>(&kind)) {
-    return connected->bias ? connected->outputs : 0;
-  }
-  return std::holds_alternative<BatchNorm>(kind) ? output.channels : 0;
-}
-
-std::int64_t Layer::forward_macs() const {
-  if (std::holds_alternative<Convolution>(kind) || std::holds_alternative<FullyConnected>(kind)) {
-    return weight_count() * output.height * output.width;
-  }
-  return 0;
-}
 
 Network::Network(std::string name, ImageShape input, const std::vector<Node>& nodes)
     : name_(std::move(name)) {
@@ -220,6 +190,8 @@ Network::Network(std::string name, ImageShape input, const std::vector<Node>& no
   consumers_ = find_consumers(layers_);
   check_all_used(name_, layers_, consumers_);
   check_losses(name_, layers_);
+  is_over_sequences_ = std::ranges::any_of(
+      layers_, [](const Layer& layer) { return std::holds_alternative<Embedding>(layer.kind); });
 }
 
 std::int64_t Network::parameter_count() const {
@@ -233,9 +205,13 @@ std::int64_t Network::forward_macs() const {
 }
 
 int Network::classes() const {
-  const auto last = std::find_if(layers_.rbegin(), layers_.rend(), is_loss);
+  const auto last = std::find_if(layers_.rbegin(), layers_.rend(), is_loss_layer);
   EXPECT(last != layers_.rend());
   return last->input_shapes.front().channels;
+}
+
+std::string_view Network::samples() const {
+  return is_over_sequences() ? "sequences" : "images";
 }
 
 std::string fingerprint(const Network& network) {
@@ -243,6 +219,9 @@ std::string fingerprint(const Network& network) {
   for (const Layer& layer : network.layers()) {
     text += kernel_key(network, layer.id) + std::visit(OtherFields{}, layer.kind) + " from";
     for (const LayerId input : layer.inputs) text += fmt::format(" {}", input.index());
+    if (const std::string_view owner = weights_of(layer.kind); !owner.empty()) {
+      text += fmt::format(" weights_of {}", index_of(network, owner));
+    }
     text += '\n';
   }
   return fmt::format("{:016x}", fnv1a(text));

@@ -116,12 +116,19 @@ TEST(NetworkFile, MissingAndWrongFieldsAreRefused) {
   expect_contains(network_file_error_after("name: left, ", ""), "/layers/1/name is missing");
 }
 
-TEST(NetworkFile, DilatedFiltersAreRefusedByName) {
-  expect_contains(network_file_error_after("stride: 2}", "stride: 2, dilation: 2}"),
-                  "layer \"conv\": dilation is \"2\" (dilated filters are not supported");
-  const Network network = network_file_load_text(
-      test::replaced(small_network, "stride: 2}", "stride: 2, dilation: 1}"));
-  EXPECT_EQ(network.layers()[1].output, (ImageShape{4, 5, 5}));
+ImageShape convolved(std::string_view fields) {
+  const std::string text = test::replaced(small_network, "pad: 1, stride: 2}", fields);
+  return network_file_load_text(text).layers()[1].output;
+}
+
+TEST(NetworkFile, ConvolutionsMayDifferInBothDirections) {
+  EXPECT_EQ(convolved("pad: 1, stride: 2, dilation: 1}"), (ImageShape{4, 5, 5}));
+  EXPECT_EQ(convolved("pad: 1, stride: 2, dilation: 2}"), (ImageShape{4, 4, 4}));  // 11-5, 10-3
+  EXPECT_EQ(convolved("pad: [0, 3], stride: [1, 2]}"), (ImageShape{4, 7, 7}));     // 9-3, 14-2
+  expect_contains(network_file_error_after("pad: 1, stride: 2}", "pad: 0, dilation: 5}"),
+                  "11 × 6 kernel, larger than its input 3 × 9 × 8 with pad 0");
+  expect_contains(network_file_error_after("pad: 1, stride: 2}", "pad: [1, 2, 3]}"),
+                  "[height, width]");
 }
 
 TEST(NetworkFile, GraphsThatCannotBeTrainedAreRefused) {

@@ -88,6 +88,24 @@ std::size_t ProgramPlan::bytes() const {
          Parameters::bytes(parameters);
 }
 
+bool is_trainable(const Network& network) {
+  return std::ranges::all_of(network.layers(),
+                             [](const Layer& layer) { return is_offered(layer.kind); });
+}
+
+void check_trainable(const Network& network) {
+  const auto& layers = network.layers();
+  const auto refused =
+      std::ranges::find_if(layers, [](const Layer& layer) { return !is_offered(layer.kind); });
+  if (refused == layers.end()) return;
+  const bool convolution = std::holds_alternative<Convolution>(refused->kind);
+  throw ConfigError(fmt::format(
+      "{}: layer \"{}\" is of the kind {}{}, which dlscale predicts but does not compute. Choose "
+      "another network, such as resnet50, or a prediction.",
+      network.name(), refused->name, kind_name(refused->kind),
+      convolution ? " with two strides, two pads or a dilation" : ""));
+}
+
 ProgramPlan make_plan(const Network& network, backend::ComputeDevice& device, int batch,
                       DType dtype) {
   EXPECT(batch >= 1);

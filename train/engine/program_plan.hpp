@@ -35,6 +35,12 @@ struct ProgramPlan {
   [[nodiscard]] std::size_t bytes() const;
 };
 
+/// Whether backends compute every layer (is_offered()).
+bool is_trainable(const Network& network);
+
+/// Throws ConfigError naming the first layer that backends do not compute.
+void check_trainable(const Network& network);
+
 /// Creates the operations in network order, each for the output layouts of its producers. Throws
 /// Unsupported naming the layer.
 ProgramPlan make_plan(const Network& network, backend::ComputeDevice& device, int batch,

@@ -48,6 +48,10 @@ struct Maker {
   Made operator()(const Concat& /*kind*/) const { return make_concat(context, spec); }
   Made operator()(const Sum& /*kind*/) const { return make_sum(context, spec); }
   Made operator()(const SoftmaxCrossEntropy& kind) const { return make_loss(context, spec, kind); }
+  template <class Other>
+  Made operator()(const Other& /*kind*/) const {
+    refuse_kind(spec);
+  }
   Made operator()(const Input& /*kind*/) const {
     throw Unsupported(describe(spec) + ": the input is data, not an operation");
   }

@@ -12,6 +12,7 @@
 #include "backend/compute/onednn/elementwise.hpp"
 #include "backend/compute/onednn/layout.hpp"
 #include "backend/compute/onednn/pass_plan.hpp"
+#include "backend/compute/specification.hpp"
 #include "core/base/error.hpp"
 #include "core/system/openmp_settings.hpp"
 #include "core/text/numbers.hpp"
@@ -94,6 +95,10 @@ struct Assembler {
   void operator()(const Concat& /*kind*/) const { assemble_concat(assembly); }
   void operator()(const Sum& /*kind*/) const { assemble_sum(assembly); }
   void operator()(const SoftmaxCrossEntropy& kind) const { assemble_loss(assembly, kind); }
+  template <class Other>
+  void operator()(const Other& /*kind*/) const {
+    refuse_kind(assembly.spec());
+  }
   void operator()(const Input& /*kind*/) const {
     throw Unsupported(describe(assembly.spec()) + ": the input is data, not an operation");
   }

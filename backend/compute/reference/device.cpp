@@ -10,6 +10,7 @@
 #include "backend/compute/host_device.hpp"
 #include "backend/compute/precision.hpp"
 #include "backend/compute/reference/plain_operation.hpp"
+#include "backend/compute/specification.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::backend {
@@ -92,6 +93,10 @@ struct Maker {
   Made operator()(const Concat& /*kind*/) const { return make_concat(spec); }
   Made operator()(const Sum& /*kind*/) const { return make_sum(spec); }
   Made operator()(const SoftmaxCrossEntropy& kind) const { return make_loss(spec, kind); }
+  template <class Other>
+  Made operator()(const Other& /*kind*/) const {
+    refuse_kind(spec);
+  }
   Made operator()(const Input& /*kind*/) const {
     throw Unsupported(describe(spec) + ": the input is data, not an operation");
   }

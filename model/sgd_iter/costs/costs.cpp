@@ -150,6 +150,7 @@ const LoaderFit& Costs::nearest_loader() const {
 }
 
 std::optional<TimeSource> Costs::load_source() const {
+  if (network_->is_over_sequences()) return std::nullopt;
   const LoaderFit& fit = nearest_loader();
   if (!machine_->fitted) {
     return fit.picture().value > Seconds() ? std::optional(TimeSource::data_sheet) : std::nullopt;
@@ -161,8 +162,9 @@ std::optional<TimeSource> Costs::load_source() const {
 }
 
 /// Thread time of an image at the network's input size. Reading and decoding do not depend on the
-/// crop; augmentation is proportional to its pixels.
+/// crop; augmentation is proportional to its pixels. Tokens need neither.
 Estimate<Seconds> Costs::picture() const {
+  if (network_->is_over_sequences()) return {};
   const ImageShape input = network_->input();
   const double pixels = static_cast<double>(input.height) * input.width;
   const LoaderFit& fit = nearest_loader();

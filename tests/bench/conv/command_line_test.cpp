@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "tests/core/support.hpp"
+#include "train/engine/program_plan.hpp"
 
 /// What the options of bench conv make of networks and lists.
 namespace dlscale::bench {
@@ -90,6 +91,7 @@ TEST_F(BenchConvCommandLine, TakesEveryNetworkAndEachConvolutionOnce) {
   std::set<std::string> expected;
   for (const std::string& name : config_names("networks")) {
     const Network network = load_network(name);
+    if (!train::is_trainable(network)) continue;
     for (const Layer& layer : network.layers()) {
       if (kind_name(layer.kind) == "convolution") expected.insert(kernel_key(network, layer.id));
     }

@@ -1,14 +1,10 @@
-#include <fmt/format.h>
+#include "core/network/file/layer_reader.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/base/error.hpp"
-#include "core/config/config_file.hpp"
-#include "core/config/config_path.hpp"
-#include "core/network/network.hpp"
 #include "core/text/suggest.hpp"
 
 namespace dlscale {
@@ -23,27 +19,32 @@ struct Window {
   int width;
 };
 
-/// Reads kernel: 3, or kernel: [height, width].
-Window read_kernel(const ConfigMap& map) {
-  const std::vector<int> sizes = map.integers("kernel", count_range);
+/// Reads one number for both directions, or [height, width].
+Window read_window(const ConfigMap& map, std::string_view key, IntegerRange range) {
+  const std::vector<int> sizes = map.integers(key, range);
   if (sizes.empty() || sizes.size() > 2) {
-    map.refuse("kernel", "neither one number nor two", "Write a number, or [height, width].");
+    map.refuse(key, "neither one number nor two", "Write a number, or [height, width].");
   }
   return {sizes.front(), sizes.back()};
 }
 
+Window read_window_or(const ConfigMap& map, std::string_view key, int absent, IntegerRange range) {
+  return map.has(key) ? read_window(map, key, range) : Window{absent, absent};
+}
+
 LayerKind read_convolution(const ConfigMap& map) {
-  if (map.integer_or("dilation", 1, count_range) != 1) {
-    map.refuse("dilation", "dilated filters are not supported, by no backend",
-               "Leave the key out for a filter without holes, or leave the layer out.");
-  }
   Convolution kind;
   kind.out_channels = map.integer("out_channels", count_range);
-  const auto [height, width] = read_kernel(map);
+  const auto [height, width] = read_window(map, "kernel", count_range);
   kind.kernel_h = height;
   kind.kernel_w = width;
-  kind.stride = map.integer_or("stride", kind.stride, count_range);
-  kind.pad = map.integer_or("pad", kind.pad, pad_range);
+  const Window stride = read_window_or(map, "stride", kind.stride, count_range);
+  const Window pad = read_window_or(map, "pad", kind.pad, pad_range);
+  kind.stride = stride.height;
+  kind.stride_w = stride.width;
+  kind.pad = pad.height;
+  kind.pad_w = pad.width;
+  kind.dilation = map.integer_or("dilation", kind.dilation, count_range);
   kind.groups = map.integer_or("groups", kind.groups, count_range);
   kind.bias = map.flag_or("bias", kind.bias);
   return kind;
@@ -52,7 +53,7 @@ LayerKind read_convolution(const ConfigMap& map) {
 LayerKind read_pooling(const ConfigMap& map, PoolingKind pooling_kind) {
   Pooling kind;
   kind.kind = pooling_kind;
-  const auto [height, width] = read_kernel(map);
+  const auto [height, width] = read_window(map, "kernel", count_range);
   kind.kernel_h = height;
   kind.kernel_w = width;
   kind.stride = map.integer("stride", count_range);
@@ -95,6 +96,68 @@ LayerKind read_fully_connected(const ConfigMap& map) {
   return kind;
 }
 
+LayerKind read_linear(const ConfigMap& map) {
+  Linear kind;
+  kind.outputs = map.integer("outputs", count_range);
+  kind.bias = map.flag_or("bias", kind.bias);
+  kind.weights_of = map.text_or("weights_of", "");
+  return kind;
+}
+
+LayerKind read_embedding(const ConfigMap& map) {
+  return Embedding{map.integer("rows", count_range), map.integer("outputs", count_range),
+                   map.text_or("weights_of", "")};
+}
+
+LayerKind read_position_embedding(const ConfigMap& map) {
+  return PositionEmbedding{map.integer("rows", count_range), map.integer("outputs", count_range)};
+}
+
+LayerKind read_relative_positions(const ConfigMap& map) {
+  return RelativePositions{map.integer("buckets", count_range), map.integer("heads", count_range)};
+}
+
+LayerKind read_to_tokens(const ConfigMap& map) {
+  return ToTokens{map.flag_or("class_token", false), map.flag_or("positions", false)};
+}
+
+LayerKind read_attention_scores(const ConfigMap& map) {
+  AttentionScores kind;
+  kind.heads = map.integer("heads", count_range);
+  kind.kv_heads = map.integer_or("kv_heads", kind.heads, count_range);
+  kind.causal = map.flag_or("causal", kind.causal);
+  return kind;
+}
+
+LayerKind read_attention_context(const ConfigMap& map) {
+  return AttentionContext{map.integer("kv_heads", count_range)};
+}
+
+LayerKind read_expert_linear(const ConfigMap& map) {
+  return ExpertLinear{map.integer("outputs", count_range), map.integer("active", count_range)};
+}
+
+LayerKind read_transposed_convolution(const ConfigMap& map) {
+  TransposedConvolution kind;
+  kind.out_channels = map.integer("out_channels", count_range);
+  kind.kernel = map.integer("kernel", count_range);
+  kind.stride = map.integer_or("stride", kind.stride, count_range);
+  kind.bias = map.flag_or("bias", kind.bias);
+  return kind;
+}
+
+LayerKind read_sigmoid(const ConfigMap& /*map*/) {
+  return Activation{ActivationFunction::sigmoid};
+}
+
+LayerKind read_gelu(const ConfigMap& /*map*/) {
+  return Activation{ActivationFunction::gelu};
+}
+
+LayerKind read_silu(const ConfigMap& /*map*/) {
+  return Activation{ActivationFunction::silu};
+}
+
 LayerKind read_dropout(const ConfigMap& map) {
   return Dropout{map.number("probability", {0, 1})};
 }
@@ -132,7 +195,30 @@ const std::vector<KindReader>& kind_readers() {
       {"dropout", read_dropout, {"probability"}},
       {"concat", read_plain<Concat>},
       {"sum", read_plain<Sum>},
+      {"sigmoid", read_sigmoid},
+      {"gelu", read_gelu},
+      {"silu", read_silu},
+      {"scale", read_plain<Scale>},
+      {"silu_multiply", read_plain<SiluMultiply>},
+      {"transposed_convolution",
+       read_transposed_convolution,
+       {"out_channels", "kernel", "stride", "bias"}},
+      {"layer_norm", read_plain<LayerNorm>},
+      {"rms_norm", read_plain<RmsNorm>},
+      {"linear", read_linear, {"outputs", "bias", "weights_of"}},
+      {"embedding", read_embedding, {"rows", "outputs", "weights_of"}},
+      {"position_embedding", read_position_embedding, {"rows", "outputs"}},
+      {"relative_positions", read_relative_positions, {"buckets", "heads"}},
+      {"to_tokens", read_to_tokens, {"class_token", "positions"}},
+      {"first_token", read_plain<FirstToken>},
+      {"rope", read_plain<Rope>},
+      {"attention_scores", read_attention_scores, {"heads", "kv_heads", "causal"}},
+      {"attention_softmax", read_plain<AttentionSoftmax>},
+      {"attention_context", read_attention_context, {"kv_heads"}},
+      {"route", read_plain<Route>},
+      {"expert_linear", read_expert_linear, {"outputs", "active"}},
       {"softmax_cross_entropy", read_loss, {"loss_weight"}},
+      {"token_cross_entropy", read_plain<TokenCrossEntropy>},
   };
   return readers;
 }
@@ -164,6 +250,8 @@ void refuse_keys_of_no_kind(const ConfigMap& map) {
   map.allow_only(known);
 }
 
+}  // namespace
+
 LayerKind read_kind(const ConfigMap& map) {
   if (!map.has("kind")) refuse_keys_of_no_kind(map);
   const KindReader& reader = find_reader(map);
@@ -171,43 +259,6 @@ LayerKind read_kind(const ConfigMap& map) {
   known.insert(known.end(), reader.keys.begin(), reader.keys.end());
   map.allow_only(known);
   return reader.read(map);
-}
-
-Network::Node read_layer(ConfigMap& map, const std::string& previous) {
-  Network::Node node;
-  if (map.has("name")) map.set_title(fmt::format("layer \"{}\"", map.name("name")));
-  node.kind = read_kind(map);
-  node.name = map.name("name");
-  node.inputs = map.has("from") ? map.texts("from") : std::vector<std::string>{previous};
-  return node;
-}
-
-ImageShape read_input(const ConfigMap& map) {
-  map.allow_only({"channels", "height", "width"});
-  const ImageShape shape{map.integer("channels", count_range), map.integer("height", count_range),
-                         map.integer("width", count_range)};
-  return shape;
-}
-
-}  // namespace
-
-Network load_network(std::string_view name) {
-  const std::filesystem::path file = find_config("networks", name);
-  const ConfigMap map = ConfigMap::load(file);
-  map.allow_only({"network", "doc", "source", "input", "layers"});
-  const std::string network = map.name("network");
-  (void)map.text_or("doc", "");
-  (void)map.text_or("source", "");
-  const ImageShape input = read_input(map.map("input"));
-  std::vector<Network::Node> nodes;
-  for (ConfigMap& layer : map.maps("layers")) {
-    nodes.push_back(read_layer(layer, nodes.empty() ? "input" : nodes.back().name));
-  }
-  try {
-    return Network(network, input, nodes);
-  } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{}: {}", file.string(), error.what()));
-  }
 }
 
 }  // namespace dlscale
