@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/network/network.hpp"
+#include "tests/core/csv_fields.hpp"
+
+namespace dlscale {
+namespace {
+
+/// Layers by kind and size, as in tests/data/networks: "conv,outputs,parameters,macs,window".
+using Layers = std::map<std::string, int>;
+
+const std::filesystem::path tables = DLSCALE_SOURCE_DIR "/tests/data/networks";
+
+Layers read_layers_of(const std::string& network) {
+  std::ifstream stream(tables / (network + ".csv"));
+  std::string line;
+  std::getline(stream, line);  // where it is from
+  std::getline(stream, line);  // names of columns
+  Layers layers;
+  while (std::getline(stream, line)) {
+    const std::size_t last = line.rfind(',');
+    layers[line.substr(0, last)] = std::stoi(line.substr(last + 1));
+  }
+  return layers;
+}
+
+/// The table's words for kinds.
+std::string word_of(const Layer& layer) {
+  static const std::map<std::string, std::string, std::less<>> words{
+      {"convolution", "conv"},
+      {"max_pooling", "maxpool"},
+      {"average_pooling", "avgpool"},
+      {"batch_norm", "batchnorm"},
+      {"layer_norm", "layernorm"},
+      {"rms_norm", "rmsnorm"},
+      {"fully_connected", "fc"},
+      {"linear", "fc"},
+      {"expert_linear", "fc"},
+      {"position_embedding", "embedding"},
+      {"relative_positions", "embedding"},
+      {"attention_scores", "matmul"},
+      {"attention_softmax", "softmax"},
+      {"attention_context", "matmul"},
+      {"route", "softmax"},
+      {"silu_multiply", "silu_mul"},
+      {"sum", "eltwise_add"},
+      {"softmax_cross_entropy", "softmax_xent"},
+      {"token_cross_entropy", "softmax_xent"}};
+  const auto found = words.find(kind_name(layer.kind));
+  return found == words.end() ? std::string(kind_name(layer.kind)) : found->second;
+}
+
+/// Channels, filter, stride, pad and groups; of two strides or pads the larger.
+std::string window_of(const Layer& layer) {
+  std::ostringstream text;
+  const int channels = layer.input_shapes.front().channels;
+  if (const auto* kind = std::get_if<Convolution>(&layer.kind)) {
+    text << channels << ' ' << kind->kernel_h << ' ' << kind->kernel_w << ' '
+         << std::max(kind->stride, kind->stride_along_width()) << ' '
+         << std::max(kind->pad, kind->pad_along_width()) << ' ' << kind->groups;
+  } else if (const auto* pooling = std::get_if<Pooling>(&layer.kind)) {
+    text << channels << ' ' << pooling->kernel_h << ' ' << pooling->kernel_w << ' '
+         << pooling->stride << ' ' << pooling->pad << " 1";
+  } else if (std::holds_alternative<ExpertLinear>(layer.kind)) {
+    text << "experts " << layer.input_shapes.back().channels;
+  }
+  return text.str();
+}
+
+/// Kinds that the tables leave out; BERT's second loss is one too.
+bool is_listed(const Layer& layer) {
+  static const std::set<std::string_view> others{"input", "first_token", "sigmoid"};
+  return !others.contains(kind_name(layer.kind)) && layer.name != "nsp_loss";
+}
+
+Layers layers_of(const Network& network) {
+  Layers layers;
+  for (const Layer& layer : network.layers()) {
+    if (!is_listed(layer)) continue;
+    std::ostringstream text;
+    text << word_of(layer) << ',' << layer.output.elements() << ',' << layer.parameter_count()
+         << ',' << layer.forward_macs() << ',' << window_of(layer);
+    ++layers[text.str()];
+  }
+  return layers;
+}
+
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(tables)) {
+    names.push_back(file.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class NetworkTable : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(All, NetworkTable, testing::ValuesIn(table_names()));
+
+TEST_P(NetworkTable, HasTheSameLayersAsTheNetwork) {
+  const Layers expected = read_layers_of(GetParam());
+  const Layers actual = layers_of(load_network(GetParam()));
+  EXPECT_GT(expected.size(), 10U);
+  for (const auto& [layer, count] : expected) {
+    const auto found = actual.find(layer);
+    EXPECT_EQ(found == actual.end() ? 0 : found->second, count) << layer;
+  }
+  for (const auto& [layer, count] : actual) EXPECT_TRUE(expected.contains(layer)) << layer;
+}
+
+struct Totals {
+  std::string network;
+  std::int64_t parameters;
+  double giga_macs;  ///< forward, one sample, in 10⁹, to two digits; 0: not published
+};
+
+/// Networks without a table: parameters and multiply-adds as torchvision states them ("GFLOPS"), or
+/// as transformers and Caffe count parameters.
+TEST(NetworkTotals, AreThoseOfTheirSource) {
+  for (const auto& [name, parameters, giga_macs] :
+       std::vector<Totals>{{"resnet18", 11689512, 1.81},
+                           {"resnet34", 21797672, 3.66},
+                           {"mobilenet_v2", 3504872, 0.30},
+                           {"vit_base", 86567656, 17.56},
+                           {"vit_large", 304326632, 61.55},
+                           {"cifar10_quick", 145578, 0},
+                           {"gpt2", 124439808, 0},
+                           {"gpt2_medium", 354823168, 0},
+                           {"gpt2_large", 774030080, 0},
+                           {"t5_base", 222903552, 0}}) {
+    const Network network = load_network(name);
+    EXPECT_EQ(network.parameter_count(), parameters) << name;
+    if (giga_macs == 0) continue;
+    EXPECT_NEAR(static_cast<double>(network.forward_macs()) / 1e9, giga_macs, 0.005) << name;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale
