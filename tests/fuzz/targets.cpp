@@ -56,6 +56,11 @@ std::vector<std::string> configs(std::string_view folder) {
   return texts;
 }
 
+/// The folder also holds models of another kind.
+std::vector<std::string> scaling_seeds() {
+  return {read(fs::path(DLSCALE_SOURCE_DIR) / "configs/models/scaling.yaml")};
+}
+
 /// Under one schedule and on one number of ranks, others for each text of the file.
 void expect_predictable(const Network& network, const Cluster& cluster, const fs::path& file) {
   constexpr std::array schedules{Schedule::sequential, Schedule::merged, Schedule::horovod,
@@ -235,7 +240,7 @@ const std::array all_targets{
     Target{"device", ".yaml", [] { return configs("devices"); }, use_device},
     Target{"link", ".yaml", [] { return configs("links"); }, use_link},
     Target{"framework", ".yaml", [] { return configs("frameworks"); }, use_framework},
-    Target{"scaling", ".yaml", [] { return configs("models"); }, use_scaling},
+    Target{"scaling", ".yaml", scaling_seeds, use_scaling},
     Target{"layer_times", ".csv", layer_seeds, use_layer_times},
     Target{"message_times", ".csv", message_seeds, use_message_times},
     Target{"system", ".yaml", [] { return configs("systems"); }, use_system},
