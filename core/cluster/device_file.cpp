@@ -122,10 +122,22 @@ std::string read_host_link(const ConfigMap& map) {
   return kind;
 }
 
+Hertz read_clock_below(const ConfigMap& map, std::string_view key, Hertz boost) {
+  const Hertz clock = read_clock(map, key);
+  if (clock > boost) map.refuse(key, "above boost_clock, the highest", "Check both.");
+  return clock;
+}
+
 void read_processor(const ConfigMap& map, DeviceSheet& sheet) {
   sheet.multiprocessors = map.integer("multiprocessors", {1, 10'000});
   sheet.cores = map.integer("cores", {1, 1'000'000});
   sheet.boost_clock = read_clock(map, "boost_clock");
+  if (map.has("base_clock")) {
+    sheet.base_clock = read_clock_below(map, "base_clock", sheet.boost_clock);
+  }
+  sheet.tensor_clock = map.has("tensor_clock")
+                           ? read_clock_below(map, "tensor_clock", sheet.boost_clock)
+                           : sheet.boost_clock;
   sheet.peak = read_sheet_peak(map.map("peak"));
   check_order(map.map("peak"), sheet.peak);
   check_cores(map, sheet);
@@ -187,8 +199,8 @@ std::string_view sheet_format_name(SheetFormat format) {
 DeviceSheet load_device_sheet(std::string_view name) {
   const ConfigMap map = ConfigMap::load(find_config("devices", name));
   map.allow_only({"device", "name", "aliases", "architecture", "chip", "launched", "memory",
-                  "memory_bandwidth", "multiprocessors", "cores", "boost_clock", "peak",
-                  "host_link", "nvlink", "sources"});
+                  "memory_bandwidth", "multiprocessors", "cores", "boost_clock", "base_clock",
+                  "tensor_clock", "peak", "host_link", "nvlink", "sources"});
   DeviceSheet sheet;
   sheet.id = map.name("device");
   sheet.name = map.name("name");
@@ -202,9 +214,11 @@ DeviceSheet load_device_sheet(std::string_view name) {
   read_processor(map, sheet);
   sheet.host_link = read_host_link(map);
   if (map.has("nvlink")) sheet.nvlink = read_nvlink(map.map("nvlink"));
-  constexpr std::array<std::string_view, 9> figures{
-      "launched",    "memory", "memory_bandwidth", "multiprocessors", "cores",
-      "boost_clock", "peak",   "host_link",        "nvlink"};
+  constexpr std::array<std::string_view, 11> figures{
+      "launched",        "memory",       "memory_bandwidth",
+      "multiprocessors", "cores",        "boost_clock",
+      "base_clock",      "tensor_clock", "peak",
+      "host_link",       "nvlink"};
   sheet.sources = read_sources(map, stated_keys(map, figures));
   return sheet;
 }

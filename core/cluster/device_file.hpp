@@ -44,8 +44,11 @@ struct DeviceSheet {
   Bytes memory;                      ///< as printed on the sheet, GB as 10^9 bytes
   BytesPerSecond memory_bandwidth;
   int multiprocessors = 0;
-  int cores = 0;      ///< f32 multiply-adds a clock, of all multiprocessors
-  Hertz boost_clock;  ///< of the plain cores
+  int cores = 0;                    ///< f32 multiply-adds a clock, of all multiprocessors
+  Hertz boost_clock;                ///< of the plain cores
+  std::optional<Hertz> base_clock;  ///< guaranteed under any load; absent: unknown
+  /// Clock of the peaks of tensor cores, ≤ boost_clock; boost_clock where the file states none.
+  Hertz tensor_clock;
   /// By format; absent: not offered, not faster than f32, or unknown. f32 is always present.
   std::map<SheetFormat, FlopsPerSecond> peak;
   std::string host_link;              ///< name of a kind in configs/links
