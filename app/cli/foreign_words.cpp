@@ -137,10 +137,8 @@ constexpr std::array foreign_values{
                  "The model has synchronous data-parallel training alone. Write wait_free or "
                  "bucketed, for example."},
     ForeignValue{
-        "--device",
-        "mi50 mi60 mi100 mi210 mi250 mi250x mi300 mi300a mi300x mi325x mi350x mi355x amd rocm "
-        "gaudi gaudi2 gaudi3 max1550 pvc tpu tpuv4 tpuv5e trainium trn1 inferentia",
-        "Data sheets here are of GPUs of NVIDIA alone. Name one of configs/devices, or a "
+        "--device", "gaudi gaudi2 gaudi3 max1550 pvc tpu tpuv4 tpuv5e trainium trn1 inferentia",
+        "Data sheets here are of GPUs of NVIDIA and AMD alone. Name one of configs/devices, or a "
         "file with the data sheet."},
     ForeignValue{"--network",
                  "bert bert-base bert-large gpt gpt2 gpt-2 gpt3 gpt-3 llama llama2 llama3 t5 vit "

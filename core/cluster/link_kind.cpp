@@ -145,13 +145,17 @@ std::vector<LinkKind> load_link_kinds() {
 }
 
 BytesPerSecond pcie_bandwidth(int generation, int lanes) {
-  EXPECT(generation >= 1 && generation <= 5 && lanes >= 1 && lanes <= 32);
+  EXPECT(generation >= 1 && generation <= 6 && lanes >= 1 && lanes <= 32);
   struct Signal {
     double transfers_per_second;
     double code;
   };
-  constexpr std::array<Signal, 5> signals{
-      {{2.5e9, 0.8}, {5e9, 0.8}, {8e9, 128.0 / 130}, {16e9, 128.0 / 130}, {32e9, 128.0 / 130}}};
+  constexpr std::array<Signal, 6> signals{{{2.5e9, 0.8},
+                                           {5e9, 0.8},
+                                           {8e9, 128.0 / 130},
+                                           {16e9, 128.0 / 130},
+                                           {32e9, 128.0 / 130},
+                                           {64e9, 242.0 / 256}}};
   const Signal& signal = signals[static_cast<std::size_t>(generation - 1)];
   return BytesPerSecond(signal.transfers_per_second * signal.code * lanes / 8);
 }

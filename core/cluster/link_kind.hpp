@@ -71,9 +71,9 @@ LinkKind load_link_kind(std::string_view name);
 /// Loads all files of configs/links, ordered by name.
 std::vector<LinkKind> load_link_kinds();
 
-/// Bandwidth of PCI Express in one direction, after the line code: generation 1 … 5 [PCI Express
+/// Bandwidth of PCI Express in one direction, after the line code: generation 1 … 6 [PCI Express
 /// Base Specification: 2.5 and 5 GT/s per lane with 8 of 10 bits, 8, 16 and 32 GT/s with 128 of
-/// 130].
+/// 130, 64 GT/s with 242 bytes of each flit of 256].
 BytesPerSecond pcie_bandwidth(int generation, int lanes);
 
 }  // namespace dlscale

@@ -323,7 +323,7 @@ TEST(ConfiguredLinks, OfANodeAreThoseOfPublishedCases) {
 }
 
 TEST(ConfiguredLinks, OfPciExpressAreItsLanes) {
-  for (int generation = 1; generation <= 5; ++generation) {
+  for (int generation = 1; generation <= 6; ++generation) {
     const LinkKind kind = load_link_kind("pcie" + std::to_string(generation) + "x16");
     EXPECT_EQ(kind.channels, 16);
     EXPECT_NEAR(kind.bandwidth() / pcie_bandwidth(generation, 16), 1, 1e-4) << generation;
