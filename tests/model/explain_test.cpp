@@ -141,7 +141,7 @@ TEST_F(Explained, AdviceOnServersIsAllPossible) {
 TEST_F(Explained, AdviceThatCannotBeFollowedSaysWhy) {
   const TrainingRun run = on_p40s(1);
   machine_.cluster.device.memory =
-      1.2 * memory_need(network_, DeviceKind::gpu, run).least();  // not of twice the batch
+      1.01 * memory_need(network_, DeviceKind::gpu, run).least();  // not of twice the batch
   const Explanation explanation = explain(network_, machine_, run);
   ASSERT_NE(advice(explanation, "batch 64"), nullptr);
   EXPECT_NE(advice(explanation, "batch 64")->why_not, "");

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "backend/compute/compute.hpp"
 #include "core/base/error.hpp"
+#include "core/cluster/device_file.hpp"
+#include "core/config/config_path.hpp"
 #include "core/network/network.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "tests/core/support.hpp"
@@ -41,17 +46,104 @@ TEST(MemoryNeed, IsCountedByHand) {
   const MemoryNeed need = memory_need(small(), DeviceKind::cpu, run_of(2));
   EXPECT_EQ(need.parameters.si(), 4 * 1514);
   EXPECT_EQ(need.states.si(), 8 * 1514);
-  EXPECT_EQ(need.activations.si(), 2 * 4 * (48 + 128 + 128 + 10 + 1));
+  EXPECT_EQ(need.activations.si(), 2 * 4 * (48 + 128 + 10 + 1));  // ReLU in place
   EXPECT_EQ(need.gradients.si(), 2 * 4 * (128 + 128));
   EXPECT_EQ(need.batch.si(), 0);
-  EXPECT_EQ(need.least().si(), 4 * 1514 + 8 * 315);
+  EXPECT_EQ(need.least_states.si(), 8 * 1514);
+  EXPECT_EQ(need.kept.si(), 2 * 4 * (48 + 128 + 10));
+  EXPECT_EQ(need.least().si(), 12 * 1514 + 8 * 186);
+}
+
+/// Input 3 × 8 × 8; two convolutions of 8 × 8 × 8, batch norm, ReLU, maxima of 8 × 4 × 4.
+Network pooled(bool normalised) {
+  std::vector<Network::Node> nodes{{"one", Convolution{8, 3, 3, 1, 1, 1, false}, {"input"}},
+                                   {"two", Convolution{8, 3, 3, 1, 1, 1, false}, {"one"}}};
+  if (normalised) nodes.push_back({"norm", BatchNorm{}, {"two"}});
+  nodes.push_back({"relu", Relu{}, {nodes.back().name}});
+  nodes.push_back({"pool", Pooling{PoolingKind::max, 2, 2, 2, 0, false}, {"relu"}});
+  nodes.push_back({"fc", FullyConnected{10, true}, {"pool"}});
+  nodes.push_back({"loss", SoftmaxCrossEntropy{}, {"fc"}});
+  return {"pooled", {3, 8, 8}, nodes};
+}
+
+TEST(MemoryNeed, KeepsOfAPoolingItsMaximaAndTheirPlaces) {
+  const MemoryNeed need = memory_need(pooled(false), DeviceKind::gpu, run_of(1));
+  EXPECT_EQ(need.kept.si(), 4 * (192 + 512 + 10) + (4 + 1) * 128);
+}
+
+TEST(MemoryNeed, KeepsWhatABatchNormReadsWhole) {
+  const MemoryNeed need = memory_need(pooled(true), DeviceKind::gpu, run_of(1));
+  EXPECT_EQ(need.kept.si(), 4 * (192 + 512 + 512 + 10));
+  EXPECT_EQ(need.activations.si(), 4 * (192 + 3 * 512 + 128 + 10 + 1));
+}
+
+TEST(MemoryNeed, AtLeastIsNeverMoreThanAbout) {
+  for (const std::string& name : config_names("networks")) {
+    for (const DType dtype : {DType::f32, DType::f16}) {
+      const MemoryNeed need = memory_need(load_network(name), DeviceKind::gpu, run_of(8, dtype));
+      EXPECT_LE(need.kept, need.activations) << name;
+      EXPECT_LE(need.least_states, need.states) << name;
+    }
+  }
+}
+
+struct PublishedTraining {
+  const char* network;
+  DType dtype;
+  int batch;        ///< images of one GPU
+  const char* gpu;  ///< a name in configs/devices
+  const char* source;
+};
+
+/// Trainings that ran, the largest batch of each kind that was found.
+constexpr PublishedTraining published_trainings[] = {
+    {"resnet50_v1.5", DType::f32, 144, "V100-SXM2-16GB", "Oneflow-Inc/DLPerf, OneFlow v0.2"},
+    {"resnet50_v1.5", DType::f32, 128, "V100-SXM2-16GB", "Oneflow-Inc/DLPerf, several frameworks"},
+    {"resnet50", DType::f32, 64, "K80", "TensorFlow 1.2 benchmarks, 51.9 images/s on one"},
+    {"resnet50", DType::f32, 64, "RTX 2080 Ti", "HKBU-HPML/ddl-benchmarks, 2020"},
+    {"resnet50", DType::f32, 224, "RTX 3090", "lambdal/deeplearning-benchmark, 513 images/s"},
+    {"resnet50", DType::f32, 496, "RTX A6000", "lambdal/deeplearning-benchmark, 514 images/s"},
+    {"resnet50", DType::f32, 640, "A100-SXM4-80GB", "lambdal/deeplearning-benchmark"},
+    {"resnet50", DType::f16, 1280, "A100-SXM4-80GB", "lambdal/deeplearning-benchmark"},
+    {"resnet50", DType::f16, 448, "RTX 4090", "lambdal/deeplearning-benchmark"},
+    {"resnet50_v1.5", DType::f16, 256, "V100-SXM2-16GB", "lambdal/deeplearning-benchmark"},
+    {"resnet50_v1.5", DType::tf32, 512, "A100-SXM4-80GB", "NVIDIA/DeepLearningExamples, MXNet"},
+    {"resnet152", DType::f32, 32, "K80", "TensorFlow 1.2 benchmarks, 20 images/s"},
+    {"resnet152", DType::f32, 64, "P100-SXM2-16GB", "TensorFlow 1.2 benchmarks, 91.8 images/s"},
+    {"resnet152", DType::f32, 128, "V100-PCIe-32GB", "trl730109/DreamDDP, scripts/tpds"},
+    {"vgg16", DType::f32, 32, "K80", "TensorFlow 1.2 benchmarks, 35.4 images/s"},
+    {"vgg16", DType::f32, 64, "P100-SXM2-16GB", "TensorFlow 1.2 benchmarks, 154 images/s"},
+    {"alexnet", DType::f32, 512, "K80", "TensorFlow 1.2 benchmarks, 656 images/s on two"}};
+
+TEST(PublishedTrainings, AreNotRefusedForMemory) {
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  Cluster cluster;
+  for (const PublishedTraining& ran : published_trainings) {
+    cluster.device = nominal_device(catalogue.at(ran.gpu), Seconds(1e-6));
+    Notes notes;
+    EXPECT_NO_THROW(
+        check_memory(load_network(ran.network), cluster, run_of(ran.batch, ran.dtype), notes))
+        << ran.network << ", " << ran.batch << " images on " << ran.gpu << ", " << ran.source;
+  }
+}
+
+/// Twice the batches that these authors raised until memory was full.
+TEST(PublishedTrainings, OfTwiceTheLargestBatchAreNoted) {
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  const Network network = load_network("resnet50");
+  for (const auto& [gpu, batch] :
+       std::map<std::string, int>{{"RTX 3090", 224}, {"RTX A6000", 496}, {"A100-SXM4-80GB", 640}}) {
+    const Bytes memory = catalogue.at(gpu).memory;
+    EXPECT_GT(memory_need(network, DeviceKind::gpu, run_of(2 * batch)).total(), memory) << gpu;
+  }
 }
 
 TEST(MemoryNeed, OfSixteenBitsIsHalfBesideMasterWeights) {
   const MemoryNeed need = memory_need(small(), DeviceKind::cpu, run_of(2, DType::bf16));
   EXPECT_EQ(need.parameters.si(), 4 * 1514);
   EXPECT_EQ(need.states.si(), 10 * 1514);
-  EXPECT_EQ(need.activations.si(), 2 * 2 * 315);
+  EXPECT_EQ(need.activations.si(), 2 * 2 * (48 + 128 + 10 + 1));
+  EXPECT_EQ(need.least_states.si(), 8 * 1514);
 }
 
 TEST(MemoryNeed, HasTheNextBatchWhereItIsCopied) {
@@ -61,14 +153,14 @@ TEST(MemoryNeed, HasTheNextBatchWhereItIsCopied) {
   EXPECT_EQ(memory_need(small(), DeviceKind::gpu, run).batch.si(), 2 * 48);
 }
 
-TEST(MemoryNeed, IsNotFarBelowWhatTheEngineTakes) {
+TEST(MemoryNeed, IsAboutWhatTheEngineTakes) {
   const auto device = family<backend::ComputeBackend>().find("reference")->open({});
   for (const char* name : {"alexnet", "googlenet", "resnet50", "vgg16"}) {
-    const Network network = load_network(name);
+    const Network network = fuse_relu(load_network(name));
     const auto taken =
         static_cast<double>(train::make_plan(network, *device, 8, DType::f32).bytes());
     const double need = memory_need(network, DeviceKind::cpu, run_of(8)).total().si();
-    EXPECT_LE(need, taken) << name;
+    EXPECT_LE(need, 1.02 * taken) << name;
     EXPECT_GE(need, 0.8 * taken) << name;
   }
 }
@@ -114,15 +206,15 @@ TEST_F(OnH200, WhatMayNotFitIsNoted) {
 }
 
 TEST_F(OnH200, WhatCannotFitIsRefusedWithWhatDoes) {
-  const std::string problem = refusal(2 * largest_);
-  test::expect_contains(problem, "parameters and activations alone");
+  const std::string problem = refusal(4 * largest_);
+  test::expect_contains(problem, "needs at least");
   test::expect_contains(problem, "Ask for a batch of " + std::to_string(largest_));
-  EXPECT_THROW(layer_times(network_, machine_, run_of(2 * largest_)), ConfigError);
+  EXPECT_THROW(layer_times(network_, machine_, run_of(4 * largest_)), ConfigError);
 }
 
 TEST_F(OnH200, NothingIsSaidWhereNoMemoryIsStated) {
   machine_.cluster.device.memory = Bytes();
-  EXPECT_FALSE(mentions(predicted(2 * largest_), "workspace not counted"));
+  EXPECT_FALSE(mentions(predicted(4 * largest_), "workspace not counted"));
 }
 
 TEST_F(OnH200, ProcessorsShareTheMemoryOfTheirNode) {

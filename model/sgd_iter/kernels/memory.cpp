@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/network/step.hpp"
@@ -17,9 +19,53 @@ namespace {
 
 constexpr double f32_bytes = 4;
 
+/// The only layer that reads an output; nullptr if several do, or none.
+const Layer* only_reader(const Network& network, LayerId id) {
+  const std::vector<LayerId>& readers = network.consumers(id);
+  return readers.size() == 1 ? &network.layer(readers.front()) : nullptr;
+}
+
+template <class... Kinds>
+bool is_one_of(const Layer& layer) {
+  return (std::holds_alternative<Kinds>(layer.kind) || ...);
+}
+
+/// Whether its output may overwrite its input.
+bool runs_in_place(const Network& network, const Layer& layer) {
+  return is_one_of<Relu>(layer) && only_reader(network, layer.inputs.front()) != nullptr &&
+         !is_one_of<Input>(network.layer(layer.inputs.front()));
+}
+
 double output_elements(const Network& network) {
   double sum = 0;
-  for (const Layer& layer : network.layers()) sum += static_cast<double>(layer.output.elements());
+  for (const Layer& layer : network.layers()) {
+    if (!runs_in_place(network, layer)) sum += static_cast<double>(layer.output.elements());
+  }
+  return sum;
+}
+
+/// Share of an output's elements that a pooling leaves, if nothing but the pooling reads it;
+/// else 1.
+double share_after_pooling(const Network& network, const Layer& layer) {
+  const Layer* reader = only_reader(network, layer.id);
+  while (reader != nullptr && is_one_of<Relu, Dropout, Concat>(*reader)) {
+    reader = only_reader(network, reader->id);
+  }
+  if (reader == nullptr || !is_one_of<Pooling>(*reader)) return 1;
+  return static_cast<double>(reader->output.elements()) /
+         static_cast<double>(reader->input_shapes.front().elements());
+}
+
+/// Bytes of one image that backward reads and could compute anew only at the cost of a convolution.
+double kept_bytes(const Network& network, double element) {
+  constexpr double place_bytes = 1;  // of a maximum in its window
+  double sum = 0;
+  for (const Layer& layer : network.layers()) {
+    if (!is_one_of<Input, Convolution, FullyConnected>(layer)) continue;
+    const auto elements = static_cast<double>(layer.output.elements());
+    const double pooled = share_after_pooling(network, layer) * elements;
+    sum += std::min(element * elements, (element + place_bytes) * pooled);
+  }
   return sum;
 }
 
@@ -58,7 +104,7 @@ std::string memory_obstacle(const Network& network, const Cluster& cluster, cons
   const MemoryNeed need = memory_need(network, cluster.device.kind, run);
   if (need.least() <= memory) return "";
   return fmt::format(
-      "training {} with {} images per rank needs {} for parameters and activations alone, but "
+      "training {} with {} images per rank needs at least {} unless convolutions run twice, but "
       "each rank has {} ({}), so it cannot run",
       network.name(), run.batch, gigabytes(need.least()), gigabytes(memory), cluster.device.name);
 }
@@ -74,7 +120,9 @@ MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run
           .states = Bytes((2 * f32_bytes + low) * parameters),
           .activations = Bytes(images * element * output_elements(network)),
           .gradients = Bytes(images * element * most_gradient_elements(network)),
-          .batch = Bytes(images * travelling(network, device, run))};
+          .batch = Bytes(images * travelling(network, device, run)),
+          .least_states = Bytes((f32_bytes + element + low) * parameters),
+          .kept = Bytes(images * kept_bytes(network, element))};
 }
 
 /// Only parameters and states do not grow with the batch.

@@ -10,24 +10,33 @@
 
 namespace dlscale::model {
 
-/// Memory of training on one rank's device, for N images of e bytes an
-/// element, Ψ parameters and A_l elements in the output of layer l for one image:
+/// Memory of training on one rank's device, for N images of e bytes an element, Ψ parameters and
+/// A_l elements in the output of layer l for one image. It takes about:
 ///   parameters  4Ψ: f32 master weights
 ///   states      4Ψ gradients + 4Ψ momenta (+ 2Ψ: weights for kernels of 16 bits)
-///   activations N e Σ_l A_l: every output, including the images, is kept for backward
+///   activations N e Σ_l A_l: every output, including the images, is kept for backward. A ReLU that
+///               alone reads its input takes that one's place
 ///   gradients   N e max_l (A_l + Σ A of its inputs): of the layer whose backward needs most
 ///   batch       the next one, while it is copied to a device with its own memory
 /// The sum is somewhat low. It leaves out kernel workspaces, padding of layouts, the libraries' own
 /// memory, and gradients kept beside those of the largest layer. It also leaves out the layers'
 /// state for backward (places of maxima, masks, statistics).
+///
+/// The least that it takes, however it is done:
+///   least_states  4Ψ momenta + eΨ gradients (+ eΨ weights in 16 bits)
+///   kept          N e (A_input + Σ A_l over convolutions and fully connected layers): backward can
+///                 compute all other outputs anew at little cost. An output that only a pooling
+///                 reads counts as what the pooling leaves, with a byte for the place of each.
+/// [D: from the backward of each kind of layer] It is too high where convolutions run twice, too.
 struct MemoryNeed {
   Bytes parameters;
   Bytes states;
   Bytes activations;
   Bytes gradients;
   Bytes batch;
-  /// Minimum of every way to train these layers.
-  [[nodiscard]] Bytes least() const { return parameters + activations; }
+  Bytes least_states;  ///< ≤ states
+  Bytes kept;          ///< ≤ activations
+  [[nodiscard]] Bytes least() const { return parameters + least_states + kept; }
   [[nodiscard]] Bytes total() const {
     return parameters + states + activations + gradients + batch;
   }
@@ -49,8 +58,8 @@ std::string share_obstacle(const Network& network, const Cluster& cluster, const
                            std::int64_t global_batch);
 
 /// Throws ConfigError if least() exceeds the memory that the cluster states for each rank (on
-/// processors, ranks of a node share it). Adds a note if only total() exceeds it. Skips clusters
-/// and machines that state none.
+/// processors, ranks of a node share it). Adds a note if only total() exceeds it: such trainings
+/// may run. Skips clusters and machines that state none.
 void check_memory(const Network& network, const Cluster& cluster, const Run& run, Notes& notes);
 
 }  // namespace dlscale::model
