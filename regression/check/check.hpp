@@ -12,7 +12,7 @@
 #include "regression/history/point.hpp"
 #include "regression/history/series_key.hpp"
 #include "regression/history/store.hpp"
-#include "regression/statistics/change_points.hpp"
+#include "regression/levels/change_points.hpp"
 #include "regression/statistics/metric.hpp"
 #include "regression/statistics/new_point.hpp"
 

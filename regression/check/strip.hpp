@@ -8,7 +8,7 @@
 #include "regression/history/point.hpp"
 #include "regression/history/series_key.hpp"
 #include "regression/history/store.hpp"
-#include "regression/statistics/change_points.hpp"
+#include "regression/levels/change_points.hpp"
 
 namespace dlscale::regression::history {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "regression/statistics/change_points.hpp"
+#include "regression/levels/change_points.hpp"
 
 namespace dlscale::regression::history {
 namespace {

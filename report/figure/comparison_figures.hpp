@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "regression/statistics/change_points.hpp"
+#include "regression/levels/change_points.hpp"
 #include "report/figure/figures.hpp"
 #include "report/table/table.hpp"
 

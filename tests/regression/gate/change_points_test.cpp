@@ -1,4 +1,4 @@
-#include "regression/statistics/change_points.hpp"
+#include "regression/levels/change_points.hpp"
 
 #include <gtest/gtest.h>
 

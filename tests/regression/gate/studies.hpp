@@ -7,7 +7,7 @@
 #include "noise_models.hpp"
 #include "recorded_noise.hpp"
 #include "regression/gate/paired_gate.hpp"
-#include "regression/statistics/change_points.hpp"
+#include "regression/levels/change_points.hpp"
 
 namespace dlscale::regression {
 

@@ -1,4 +1,4 @@
-#include "regression/statistics/straight_line.hpp"
+#include "regression/levels/straight_line.hpp"
 
 #include <algorithm>
 #include <limits>

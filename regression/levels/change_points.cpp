@@ -1,4 +1,4 @@
-#include "regression/statistics/change_points.hpp"
+#include "regression/levels/change_points.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "regression/statistics/level_walk.hpp"
+#include "regression/levels/level_walk.hpp"
+#include "regression/levels/straight_line.hpp"
 #include "regression/statistics/log_rounding.hpp"
-#include "regression/statistics/straight_line.hpp"
 
 namespace dlscale::regression {
 namespace {

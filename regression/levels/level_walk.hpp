@@ -4,7 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "regression/statistics/change_points.hpp"
+#include "regression/levels/change_points.hpp"
+#include "regression/levels/level_noise.hpp"
+#include "regression/levels/sorted_window.hpp"
+#include "regression/levels/straight_line.hpp"
 
 namespace dlscale::regression {
 
@@ -27,17 +30,6 @@ struct FoundChange {
   bool goes_on = false;   ///< of one drift with the change before
 };
 
-struct NoiseOfLevels {
-  double scale = 0;        ///< robust standard deviation
-  double variance = 0;     ///< of clipped residuals
-  double correlation = 0;  ///< of neighbours
-  double freedom = 2;      ///< degrees of freedom of the variance
-  /// Student's quantile that has the error of the normal quantile z.
-  [[nodiscard]] double quantile(double z) const;
-  /// Standard error of the mean of so many neighbours.
-  [[nodiscard]] double error_of_mean(std::size_t points) const;
-};
-
 /// Follows the level of a history point by point; find_change_points() says by which rule.
 class LevelWalk {
  public:
@@ -48,9 +40,19 @@ class LevelWalk {
   [[nodiscard]] const NoiseOfLevels& noise() const { return noise_; }
 
  private:
-  struct Residuals {
-    std::vector<double> values;
-    std::vector<unsigned char> follows;  ///< 1: the one before is its neighbour
+  static constexpr std::size_t window = 128;     // latest points of a level that are looked at
+  static constexpr std::size_t least_later = 3;  // points of a later level, whose noise is known
+  static constexpr double threshold = 4.8;       // T of a change of level
+  /// 2 Δ ln L within which places of a change are likely.
+  static constexpr double likely = 6;
+
+  /// The points of the present level from `first` up to `end`, split at `place`.
+  struct Split {
+    std::size_t first = 0;
+    std::size_t place = 0;
+    std::size_t end = 0;
+    double before = 0;  ///< median of either part
+    double after = 0;
   };
 
   struct Shift {
@@ -62,29 +64,38 @@ class LevelWalk {
   [[nodiscard]] std::optional<FoundChange> look(std::size_t end);
   [[nodiscard]] std::optional<FoundChange> newest_change(std::size_t first, std::size_t least,
                                                          std::size_t end);
+  [[nodiscard]] std::size_t runs_of(std::size_t place, std::size_t end) const;
+  [[nodiscard]] std::size_t runs_beyond(std::size_t place, std::size_t end, double before,
+                                        double sign) const;
   [[nodiscard]] std::optional<FoundChange> change_of_level(std::size_t first, std::size_t least,
                                                            std::size_t end);
-  [[nodiscard]] Shift shift_at(std::size_t first, std::size_t place, std::size_t end);
+  [[nodiscard]] Split split_at(std::size_t first, std::size_t place, std::size_t end);
+  [[nodiscard]] Shift shift_at(const Split& split);
+  [[nodiscard]] bool may_be_shift(const Split& split);
   [[nodiscard]] std::size_t guess(std::size_t first, std::size_t least, std::size_t end);
   [[nodiscard]] FoundChange place_between(std::size_t first, std::size_t least, std::size_t end,
                                           double before, double after, const NoiseOfLevels& noise);
-  [[nodiscard]] bool is_run_of_other_level(std::size_t first, std::size_t place, std::size_t end,
-                                           const Shift& shift) const;
+  [[nodiscard]] bool is_run_of_other_level(const Split& split, const Shift& shift) const;
   [[nodiscard]] bool are_scattered(std::size_t place, std::size_t end, double distance,
                                    const NoiseOfLevels& noise) const;
   [[nodiscard]] bool are_spikes(double distance, double sign, const NoiseOfLevels& noise,
                                 std::size_t points) const;
-  [[nodiscard]] NoiseOfLevels noise_of(std::size_t first, std::size_t place, std::size_t end);
+  void take_residuals(const Split& split);
+  [[nodiscard]] NoiseOfLevels noise_of(const Split& split);
   [[nodiscard]] NoiseOfLevels noise_about_line(std::size_t first, std::size_t end);
-  [[nodiscard]] NoiseOfLevels noise_of_residuals();
-  [[nodiscard]] NoiseOfLevels noise_since(std::size_t first);
   [[nodiscard]] double rounding_at(std::size_t first, std::size_t place, std::size_t end,
                                    bool upward) const;
-  void add_residuals(std::size_t first, std::size_t end, Residuals& all);
-  void add_line_residuals(std::size_t first, std::size_t end, Residuals& all);
+  void add_residuals(std::size_t first, std::size_t end, double centre, LevelResiduals& all) const;
+  void add_line_residuals(std::size_t first, std::size_t end, LevelResiduals& all) const;
   [[nodiscard]] double median_of(std::size_t first, std::size_t end);
-  [[nodiscard]] double scale_of(std::span<const double> residuals);
+  [[nodiscard]] double location_about(double centre, std::size_t first, std::size_t end,
+                                      double limit) const;
   [[nodiscard]] double location_of(std::size_t first, std::size_t end, double limit);
+  [[nodiscard]] std::span<const double> points_of(std::size_t first, std::size_t end) const;
+  void estimate_noise();
+  void begin_level(const FoundChange& change);
+
+  // The drifts, of level_drift.cpp.
   [[nodiscard]] std::optional<FoundChange> drift(std::size_t first, std::size_t least,
                                                  std::size_t end);
   [[nodiscard]] bool goes_on(const FoundChange& change, std::span<const FoundChange> earlier,
@@ -92,21 +103,26 @@ class LevelWalk {
   [[nodiscard]] bool follows_drift(std::size_t before, std::size_t place, std::size_t end);
   [[nodiscard]] bool begins_drift(const FoundChange& change, std::span<const FoundChange> steps,
                                   std::size_t end);
+  [[nodiscard]] NoiseOfLevels noise_of_levels(std::size_t first, std::size_t place,
+                                              std::size_t end);
   [[nodiscard]] double loss_of_level(std::size_t first, std::size_t end, double limit);
   [[nodiscard]] double loss_of_line(std::size_t first, std::size_t end, double limit);
-  [[nodiscard]] std::span<const double> points_of(std::size_t first, std::size_t end) const;
-  void begin_level(const FoundChange& change);
 
   std::span<const LogPoint> points_;
   std::vector<double> x_;
   double margin_;
   double newest_;
-  std::size_t start_ = 0;  ///< first point of the present level
-  Residuals known_;        ///< of earlier levels
+  std::size_t start_ = 0;     ///< first point of the present level
+  LevelResiduals known_;      ///< of earlier levels
+  LevelResiduals residuals_;  ///< those, and of the present one
   NoiseOfLevels noise_;
-  Residuals residuals_;  // kept between calls, as the rest, to spare allocations
-  std::vector<double> scratch_;
-  std::vector<double> deviations_;
+  /// A split whose noise is still to be estimated, since no decision needed it.
+  std::optional<Split> not_estimated_;
+  SortedWindow latest_;          ///< the points that are looked at
+  SortedWindow begin_;           ///< their first third
+  SortedWindow close_;           ///< and their last
+  std::vector<double> scratch_;  // kept between calls, as the rest, to spare allocations
+  std::vector<double> sums_;
   std::vector<double> costs_;
 };
 
