@@ -157,7 +157,8 @@ class Checker {
 
   [[nodiscard]] CheckReport run(const std::function<bool(const SeriesKey&)>& wanted) {
     report_.store = store_.name();
-    const Reading all = store_.each_series(wanted, [this](Series&& series) { judge(series); });
+    const Reading all =
+        store_.each_series(wanted, [this](Series&& series) { judge(std::move(series)); });
     report_.lost = all.lost;
     report_.ambiguous = all.ambiguous;
     if (judgements_.empty()) {
@@ -175,11 +176,11 @@ class Checker {
   }
 
  private:
-  void judge(const Series& series) {
+  void judge(Series&& series) {
     report_.incomplete += series.incomplete;
     report_.points += series.points.size();
     if (series.points.empty()) return;
-    const std::vector<CommitPoint> commits = by_commit(series.points);
+    const std::vector<CommitPoint> commits = by_commit(std::move(series.points));
     judgements_.push_back(judge_series(series.key, commits, annotations_, rules_));
     newest_[place_of(series.key)].add(commits);
     add_doubts(commits, report_.order);

@@ -92,7 +92,7 @@ class StripMaker {
 
   void take(Series&& series) {
     if (series.points.empty()) return;
-    std::vector<CommitPoint> commits = by_commit(series.points);
+    std::vector<CommitPoint> commits = by_commit(std::move(series.points));
     std::vector<Part>& parts = questions_[series.key.question()];
     parts.push_back({series.key.id(), std::move(series.key), std::move(commits)});
   }

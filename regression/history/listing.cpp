@@ -20,10 +20,10 @@ std::optional<double> level_of(const std::vector<CommitPoint>& commits) {
   return found.segments.back().level;
 }
 
-ListedSeries listed(const Series& series, const Selection& selection) {
-  std::vector<CommitPoint> commits = by_commit(series.points);
-  ListedSeries row{series.key.id(), series.key,        series.points.size(),
-                   commits.size(),  level_of(commits), {}};
+ListedSeries listed(Series series, const Selection& selection) {
+  const std::size_t points = series.points.size();
+  std::vector<CommitPoint> commits = by_commit(std::move(series.points));
+  ListedSeries row{series.key.id(), series.key, points, commits.size(), level_of(commits), {}};
   if (selection.since) {
     std::erase_if(commits,
                   [&](const CommitPoint& commit) { return commit.time < *selection.since; });
@@ -43,7 +43,7 @@ std::vector<ListedSeries> list(Store& store, const Selection& selection) {
     incomplete += series.incomplete;
     if (series.points.empty()) return;
     any_whole = true;
-    ListedSeries row = listed(series, selection);
+    ListedSeries row = listed(std::move(series), selection);
     if (!row.latest.empty()) rows.push_back(std::move(row));
   });
   if (incomplete > 0 && !any_whole) throw none_whole(store.name(), incomplete);

@@ -193,14 +193,17 @@ bool is_later(const CommitPoint& a, const CommitPoint& b, CommitOrder order) {
   return std::tie(a.time, a.ancestors, a.commit) > std::tie(b.time, b.ancestors, b.commit);
 }
 
-std::vector<CommitPoint> by_commit(std::span<const Point> points) {
+std::vector<CommitPoint> by_commit(std::vector<Point> points) {
   std::vector<CommitPoint> commits;
   commits.reserve(points.size());
-  std::unordered_map<std::string_view, std::size_t> places;
+  std::unordered_map<std::string_view, std::size_t> places;  // names of `commits`, which stay put
   places.reserve(points.size());
-  for (const Point& point : points) {
-    const auto [place, fresh] = places.try_emplace(point.commit, commits.size());
-    if (fresh) commits.push_back({point.commit, point.time, {}, 0, point.run});
+  for (Point& point : points) {
+    auto place = places.find(point.commit);
+    if (place == places.end()) {
+      commits.push_back({std::move(point.commit), point.time, {}, 0, point.run});
+      place = places.emplace(commits.back().commit, commits.size() - 1).first;
+    }
     CommitPoint& commit = commits[place->second];
     if (std::tie(point.time, point.run) < std::tie(commit.time, commit.run)) {
       commit.time = point.time;
@@ -214,9 +217,10 @@ std::vector<CommitPoint> by_commit(std::span<const Point> points) {
     commit.value = commit.runs.size() == 1 ? commit.runs.front() : median(commit.runs);
   }
   const CommitOrder order = order_of(commits);
-  std::ranges::sort(commits, [order](const CommitPoint& a, const CommitPoint& b) {
+  const auto is_before = [order](const CommitPoint& a, const CommitPoint& b) {
     return is_later(b, a, order);
-  });
+  };
+  if (!std::ranges::is_sorted(commits, is_before)) std::ranges::sort(commits, is_before);
   return commits;
 }
 

@@ -55,6 +55,6 @@ CommitOrder order_of(std::span<const CommitPoint> commits);
 bool is_later(const CommitPoint& a, const CommitPoint& b, CommitOrder order);
 
 /// The commits of a series in their order, whatever the order of adding.
-std::vector<CommitPoint> by_commit(std::span<const Point> points);
+std::vector<CommitPoint> by_commit(std::vector<Point> points);
 
 }  // namespace dlscale::regression::history

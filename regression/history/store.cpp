@@ -14,6 +14,7 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
 #include "core/text/time_text.hpp"
+#include "regression/history/recorded_points.hpp"
 #include "regression/history/series_key.hpp"
 
 namespace dlscale::regression::history {
@@ -416,9 +417,8 @@ void Store::annotate(const Annotation& annotation) {
 
 Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
                            const std::function<void(Series&&)>& visit) {
-  std::map<std::string, std::size_t, std::less<>> left;  // points, by run
   const std::vector<RunRecord> records = runs();
-  for (const RunRecord& record : records) left[record.id()] = record.points;
+  RecordedPoints recorded(records);
   const CommitNames names = commit_names(records);
   bool all_are_read = true;
   const std::vector<std::string> files = folder_.files("series");
@@ -426,7 +426,7 @@ Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
     const std::string content = folder_.read(file).value_or("");
     Series series;
     Values values = Values::any;
-    Parts seen;
+    recorded.begin_series();
     bool skipped = content.empty();
     each_line(file, content, folder_.name(), [&](std::size_t number, std::string_view line) {
       if (is_head(number, line)) {
@@ -439,21 +439,22 @@ Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
       }
       if (skipped) return;
       Point point = parse_point_of(values, line);
-      const auto run = left.find(point.run);
-      if (run == left.end()) {
-        ++series.incomplete;
-      } else if (seen.emplace(point.run, point.part).second) {
-        if (run->second > 0) --run->second;
-        if (!names.are_whole()) point.commit = names.whole(point.commit);
-        series.points.push_back(std::move(point));
+      switch (recorded.take(point)) {
+        case Taken::of_no_run:
+          ++series.incomplete;
+          break;
+        case Taken::again:
+          break;
+        case Taken::first:
+          if (!names.are_whole()) point.commit = names.whole(point.commit);
+          series.points.push_back(std::move(point));
       }
     });
     if (!skipped) visit(std::move(series));
   }
-  Reading reading{.series = files.size(), .lost = 0, .ambiguous = names.ambiguous()};
-  if (!all_are_read) return reading;
-  for (const auto& [run, count] : left) reading.lost += count;
-  return reading;
+  return {.series = files.size(),
+          .lost = all_are_read ? recorded.lost() : 0,
+          .ambiguous = names.ambiguous()};
 }
 
 std::filesystem::path Store::file_of(const RunRecord& run) {

@@ -127,7 +127,7 @@ TEST(Point, IsNotWrittenWithANumberThatIsNone) {
 std::vector<std::string> ordered(std::vector<Point> points, bool backwards) {
   if (backwards) std::ranges::reverse(points);
   std::vector<std::string> commits;
-  for (const CommitPoint& commit : by_commit(points)) commits.push_back(commit.commit);
+  for (const CommitPoint& commit : by_commit(std::move(points))) commits.push_back(commit.commit);
   return commits;
 }
 
