@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -68,14 +70,20 @@ class Collector {
   struct Found {
     std::vector<Samples> all;
     std::map<std::pair<std::string, const GoogleMetric*>, std::size_t> places;
+    std::array<std::optional<std::size_t>, google_metrics.size()> latest;  ///< place, by metric
 
     [[nodiscard]] bool has(const Samples& samples) const {
       return places.contains({samples.name, samples.metric});
     }
+    /// Of repetitions, which mostly follow each other.
     Samples& of(const std::string& name, const GoogleMetric& metric) {
+      const auto which = static_cast<std::size_t>(&metric - google_metrics.data());
+      std::optional<std::size_t>& last = latest[which];
+      if (last && all[*last].name == name) return all[*last];
       const auto [place, fresh] = places.try_emplace({name, &metric}, all.size());
       if (fresh) all.push_back({name, &metric, {}});
-      return all[place->second];
+      last = place->second;
+      return all[*last];
     }
   };
   void add(const GoogleRow& row, Found& found) {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -101,6 +102,15 @@ bool is_beyond_range(std::string_view number) {
   return error == std::errc::result_out_of_range && !is_small;
 }
 
+/// Number of leading letters of a string that it neither ends at nor has to be rewritten at.
+std::size_t plain_letters(std::string_view text) {
+  const auto is_plain = [](char letter) {
+    return static_cast<unsigned char>(letter) < 0x80 && !is_control(letter) && letter != '"' &&
+           letter != '\\';
+  };
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+}
+
 std::size_t line_at(std::string_view text, std::size_t place) {
   return 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, place), '\n'));
 }
@@ -135,8 +145,17 @@ class Rewriter {
 
  private:
   static constexpr std::size_t depth_of_row = 3;
+  static constexpr std::string_view blanks = " \t\r\n";
+
+  /// Takes so many letters as they are.
+  void take(std::size_t count) {
+    out_.append(text_, at_, count);
+    at_ += count;
+  }
 
   void take_other() {
+    const std::size_t blank = std::min(text_.find_first_not_of(blanks, at_), text_.size()) - at_;
+    if (blank > 0) return take(blank);
     const bool may_begin = out_.empty() || !is_of_a_word(out_.back());
     const std::size_t number = may_begin ? bare_number(text_.substr(at_)) : 0;
     if (number > 0) {
@@ -193,8 +212,12 @@ class Rewriter {
     out_ += text_[at_++];
     const std::size_t begin = at_;
     const std::size_t place = out_.size();
-    while (at_ < text_.size() && !closes()) take_letter();
-    if (at_ == text_.size()) return;
+    while (true) {
+      take(plain_letters(text_.substr(at_)));
+      if (at_ == text_.size()) return;
+      if (closes()) break;
+      take_letter();
+    }
     if (repeats_key(text_.substr(begin, at_ - begin))) out_.insert(place, "counter ");
     out_ += text_[at_++];
     if (lacks_comma()) out_ += ',';
@@ -418,10 +441,15 @@ std::string printed_problem(const std::exception& error, const PrintedJson& json
 void PrintedDigits::add(std::string_view strict_json, std::string_view key) {
   constexpr std::string_view blanks = " \t\r\n";
   const std::string quoted = fmt::format("\"{}\"", key);
-  for (std::size_t at = strict_json.find(quoted); at != std::string_view::npos;
-       at = strict_json.find(quoted, at)) {
-    at = strict_json.find_first_not_of(blanks, at + quoted.size());
-    if (at == std::string_view::npos || strict_json[at] != ':') continue;
+  const std::boyer_moore_horspool_searcher search(quoted.begin(), quoted.end());
+  std::size_t at = 0;
+  while (true) {
+    const char* const begin = strict_json.data() + at;
+    const char* const found = search(begin, strict_json.data() + strict_json.size()).first;
+    at += static_cast<std::size_t>(found - begin);
+    at = strict_json.find_first_not_of(blanks, std::min(at + quoted.size(), strict_json.size()));
+    if (at == std::string_view::npos) return;
+    if (strict_json[at] != ':') continue;
     at = strict_json.find_first_not_of(blanks, at + 1);
     if (at == std::string_view::npos) return;
     const std::size_t end = strict_json.find_first_not_of("+-.0123456789eE", at);
