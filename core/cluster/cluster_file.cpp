@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
+#include "core/cluster/device_file.hpp"
 #include "core/cluster/node_links_file.hpp"
 #include "core/config/config_file.hpp"
 #include "core/config/config_path.hpp"
@@ -37,7 +38,22 @@ std::map<DType, FlopsPerSecond> read_device_peak(const ConfigMap& map) {
   return peak;
 }
 
+/// Figures of a data sheet, and what no sheet states.
+Device read_device_of_sheet(const ConfigMap& map) {
+  map.allow_only({"sheet", "launch", "source"});
+  const std::string id = map.text("sheet");
+  const std::vector<std::string> sheets = config_names("devices");
+  if (std::ranges::find(sheets, id) == sheets.end()) {
+    map.refuse("sheet", "no data sheet in configs/devices", suggestion(id, sheets));
+  }
+  const auto launch = map.quantity<Seconds>("launch");
+  Device device = nominal_device(load_device_sheet(id), launch);
+  device.source += fmt::format("; {}", map.text("source"));
+  return device;
+}
+
 Device read_device(const ConfigMap& map) {
+  if (map.has("sheet")) return read_device_of_sheet(map);
   map.allow_only({"name", "kind", "peak", "memory_bandwidth", "memory", "launch", "source"});
   Device device;
   device.name = map.name("name");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cluster/device_file.hpp"
 #include "core/config/config_path.hpp"
 #include "tests/core/support.hpp"
 
@@ -47,6 +48,8 @@ TEST(ConfiguredClusters, AllLoadAndAreCalledLikeTheirFiles) {
     EXPECT_EQ(cluster.name, name);
     EXPECT_TRUE(cluster.device.peak.contains(DType::f32)) << name;
     EXPECT_GT(cluster.workers(), 1) << name;
+    EXPECT_GT(cluster.host.decode, Seconds(0)) << name;
+    EXPECT_GT(cluster.storage.read_bandwidth, BytesPerSecond(0)) << name;
   }
 }
 
@@ -99,6 +102,45 @@ constexpr std::string_view nccl_keys = R"(nccl:
 /// `small_cluster` with GPUs in place of processors.
 std::string of_gpus() {
   return test::replaced(small_cluster, "kind: cpu", "kind: gpu\n  launch: 4 us");
+}
+
+constexpr std::string_view stated_device = R"(  name: some processor
+  kind: cpu
+  peak: {f32: 1.5 TFLOP/s, bf16: 3 TFLOP/s}
+  memory_bandwidth: 40 GB/s
+  memory: 16 GiB
+  source: its data sheet
+)";
+
+std::string with_device(std::string_view lines) {
+  return test::replaced(small_cluster, stated_device, lines);
+}
+
+TEST(ClusterFile, ADeviceHasTheFiguresOfItsDataSheet) {
+  const Device device =
+      load_text(with_device("  {sheet: h100_sxm5_80gb, launch: 3 us, source: a post}\n")).device;
+  const Device of_sheet = nominal_device(load_device_sheet("h100_sxm5_80gb"), 3.0_us);
+  EXPECT_EQ(device.name, of_sheet.name);
+  EXPECT_EQ(device.kind, DeviceKind::gpu);
+  EXPECT_EQ(device.peak, of_sheet.peak);
+  EXPECT_EQ(device.memory, of_sheet.memory);
+  EXPECT_EQ(device.memory_bandwidth, of_sheet.memory_bandwidth);
+  EXPECT_EQ(device.launch, 3.0_us);
+  EXPECT_TRUE(device.source.ends_with("; a post")) << device.source;
+}
+
+TEST(ClusterFile, AnUnknownDataSheetIsRefusedWithTheNearest) {
+  const auto error = [](std::string_view lines) {
+    return test::config_error([&] { (void)load_text(with_device(lines)); });
+  };
+  expect_contains(error("  {sheet: h100_sxm5_80, launch: 3 us, source: a post}\n"),
+                  "/device/sheet is \"h100_sxm5_80\" (no data sheet");
+  expect_contains(error("  {sheet: h100_sxm5_80, launch: 3 us, source: a post}\n"),
+                  "Did you mean \"h100_sxm5_80gb\"?");
+  expect_contains(error("  {sheet: v100_sxm2_16gb, source: a post}\n"),
+                  "/device/launch is missing");
+  expect_contains(error("  {sheet: v100_sxm2_16gb, launch: 3 us, memory: 16 GB, source: a post}\n"),
+                  "memory is not a known key");
 }
 
 TEST(ClusterFile, FactsForNcclMeanItsAllReduce) {

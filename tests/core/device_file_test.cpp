@@ -136,24 +136,6 @@ TEST(ConfiguredDevices, HaveTheBandwidthOfTheirLinks) {
   }
 }
 
-TEST(ConfiguredDevices, AgreeWithTheClusters) {
-  const DeviceCatalogue catalogue = DeviceCatalogue::load();
-  for (const auto& [name, gpu] :
-       std::map<std::string, std::string>{{"p40x16", "p40"},
-                                          {"dgx1", "v100_sxm2_16gb"},
-                                          {"h200x8", "h200_sxm"},
-                                          {"piz_daint", "p100_pcie_16gb"}}) {
-    const Device of_cluster = load_cluster(name).device;
-    const Device of_sheet = nominal_device(catalogue.at(gpu), of_cluster.launch);
-    EXPECT_EQ(of_sheet.memory, of_cluster.memory) << name;
-    EXPECT_EQ(of_sheet.launch, of_cluster.launch) << name;
-    ASSERT_EQ(of_sheet.peak.size(), of_cluster.peak.size()) << name;
-    for (const auto& [dtype, peak] : of_cluster.peak) {
-      EXPECT_NEAR(of_sheet.peak.at(dtype) / peak, 1, 0.01) << name << ' ' << dtype_name(dtype);
-    }
-  }
-}
-
 /// The names of GPUs in a file of cases: what follows each "gpu":.
 std::set<std::string> gpus_in(const std::string& text) {
   constexpr std::string_view key = R"("gpu":")";
