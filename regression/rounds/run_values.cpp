@@ -24,7 +24,7 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "regression/gate/gate_outlook.hpp"
 #include "regression/import/content_kind.hpp"
-#include "regression/import/google_file.hpp"
+#include "regression/import/google/google_file.hpp"
 
 namespace dlscale::regression {
 namespace {

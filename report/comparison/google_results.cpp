@@ -19,7 +19,7 @@
 #include "core/system/input_file.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "regression/import/content_kind.hpp"
-#include "regression/import/google_file.hpp"
+#include "regression/import/google/google_file.hpp"
 
 namespace dlscale::report {
 namespace {

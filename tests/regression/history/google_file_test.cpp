@@ -1,4 +1,4 @@
-#include "regression/import/google_file.hpp"
+#include "regression/import/google/google_file.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 #include "histories.hpp"
 #include "regression/history/run.hpp"
 #include "regression/import/content_kind.hpp"
-#include "regression/import/google_file.hpp"
+#include "regression/import/google/google_file.hpp"
 #include "regression/import/imports.hpp"
 #include "regression/import/printed_json.hpp"
 #include "regression/import/result_run.hpp"

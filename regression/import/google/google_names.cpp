@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/text/escape_for_terminal.hpp"
-#include "regression/import/google_file.hpp"
+#include "regression/import/google/google_file.hpp"
 
 namespace dlscale::regression::history {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "core/base/statistics.hpp"
 #include "core/text/escape_for_terminal.hpp"
-#include "regression/import/google_file.hpp"
+#include "regression/import/google/google_file.hpp"
 #include "regression/import/imports.hpp"
 
 namespace dlscale::regression::history {
