@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/system/input_file.hpp"
@@ -206,6 +207,16 @@ bool has_title_of_osu(std::string_view text) {
     const std::string_view after = text.substr(at + 3, 1);
     const bool ends = !after.empty() && may_be_blank(after.front());
     if (ends && std::ranges::all_of(before.substr(mark + 1), may_be_blank)) return true;
+  }
+  return false;
+}
+
+/// A comment that names both rates of nccl-tests.
+bool has_headings_of_nccl(std::string_view text) {
+  for (std::size_t at = text.find("busbw"); at != npos; at = text.find("busbw", at + 1)) {
+    const std::size_t begin = text.rfind('\n', at) + 1;  // npos + 1 is 0
+    const std::string_view before = text.substr(begin, at - begin);
+    if (before.find('#') != npos && before.find("algbw") != npos) return true;
   }
   return false;
 }
@@ -409,6 +420,18 @@ Content find_content(std::string_view content) {
 
 ContentKind kind_of_content(std::string_view content) {
   return find_content(content).kind;
+}
+
+std::vector<std::string_view> other_programs_in(std::string_view content, ContentKind kind) {
+  std::vector<std::string_view> programs;
+  if (kind == ContentKind::result || kind == ContentKind::validation) return programs;
+  const auto add = [&](ContentKind other, bool is_there) {
+    if (is_there && other != kind) programs.push_back(name_of(other));
+  };
+  add(ContentKind::mllog, content.find(":::MLLOG") != npos);
+  add(ContentKind::osu, has_title_of_osu(content));
+  add(ContentKind::nccl_tests, has_headings_of_nccl(content));
+  return programs;
 }
 
 std::string unlabelled(std::string_view content) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlscale::regression::history {
 
@@ -37,6 +38,10 @@ std::string unwrapped(std::string_view content);
 /// Printed JSON without the labels of a launcher, line for line. Throws ConfigError if several
 /// processes printed such documents.
 std::string unlabelled(std::string_view content);
+
+/// Programs whose measurements a file of another kind holds, too: "nccl-tests". The file counts as
+/// `kind` alone.
+std::vector<std::string_view> other_programs_in(std::string_view content, ContentKind kind);
 
 /// `unknown` if it is not a regular file or cannot be read. Decompresses gzip; throws ConfigError
 /// if that is damaged.

@@ -88,6 +88,16 @@ Origin read_as(ContentKind kind, ImportedRun& run, const RunOptions& options) {
   refuse_unknown(run);
 }
 
+/// Names what other programs printed into the file.
+void note_other_programs(ContentKind kind, ImportedRun& run) {
+  for (const std::string_view program : other_programs_in(run.content, kind)) {
+    run.notes.push_back(
+        fmt::format("left out: what {} printed into the file, which counts as one of {}; cut it "
+                    "into a file for each",
+                    program, run.format));
+  }
+}
+
 /// Seconds since 1970 of a time without zone, in that of this machine: "2018-03-01 11:02:03", or
 /// "2015/03/17-18:40:25" as old versions of Google Benchmark write it.
 std::optional<std::int64_t> local_time(std::string text) {
@@ -141,7 +151,9 @@ ImportedRun read_run(const std::string& path, const RunOptions& options) {
   if (std::string text = unwrapped(run.content); !text.empty()) {
     original = std::exchange(run.content, std::move(text));
   }
-  const Origin origin = read_as(kind_of_content(run.content), run, options);
+  const ContentKind kind = kind_of_content(run.content);
+  const Origin origin = read_as(kind, run, options);
+  note_other_programs(kind, run);
   if (!original.empty()) run.content = std::move(original);
   run.is_dated = !origin.time.empty() || states_time(run.content);
   set_origin(run, options, origin.commit, options.time ? options.time : time_of(origin, run));

@@ -271,8 +271,7 @@ std::vector<std::string> NcclTable::cells_of(const std::vector<Word>& words) con
     cells = std::move(tried);
   }
   if (least <= most_shift) return cells;
-  throw ConfigError(fmt::format("the row has {} columns where the headings have {}", words.size(),
-                                headings_.size()));
+  throw wrong_columns(words.size(), headings_.size());
 }
 
 NcclRow NcclTable::row(std::string_view line) const {

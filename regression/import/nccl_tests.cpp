@@ -5,7 +5,6 @@
 #include <cctype>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,10 +25,7 @@ namespace {
 std::vector<std::string> words_of(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   if (line.starts_with('#')) line.remove_prefix(1);
-  std::istringstream stream{std::string(line)};
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
+  return words_in(std::string(line));
 }
 
 bool is_comment(std::string_view text) {

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,29 +18,13 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/launcher_lines.hpp"
 #include "regression/import/imports.hpp"
+#include "regression/import/osu_table.hpp"
 #include "regression/import/table_log.hpp"
 
 namespace dlscale::regression::history {
 namespace {
 
 constexpr std::string_view osu_title = "# OSU ";
-
-/// The quantity of the first column of numbers.
-struct OsuQuantity {
-  std::string_view heading;
-  const char* metric;
-  const char* unit;
-  Direction direction;
-  double scale;
-};
-constexpr std::array osu_quantities{
-    OsuQuantity{"Avg Latency(us)", "time", "s", Direction::smaller_is_better, 1e-6},
-    OsuQuantity{"Latency (us)", "time", "s", Direction::smaller_is_better, 1e-6},
-    OsuQuantity{"Latency(us)", "time", "s", Direction::smaller_is_better, 1e-6},
-    OsuQuantity{"Overall(us)", "time", "s", Direction::smaller_is_better, 1e-6},
-    OsuQuantity{"Bandwidth (MB/s)", "bandwidth", "B/s", Direction::larger_is_better, 1e6},
-    OsuQuantity{"MB/s", "bandwidth", "B/s", Direction::larger_is_better, 1e6},
-    OsuQuantity{"Messages/s", "message_rate", "1/s", Direction::larger_is_better, 1}};
 
 /// The axis of what a comment says that was measured; the pattern has its value as a group.
 struct OsuSetting {
@@ -85,19 +67,6 @@ bool is_version(std::string_view text) {
   return text.empty() || is_whole_number(text.substr(0, 1));
 }
 
-std::string lower(std::string_view text) {
-  std::string low(text);
-  std::ranges::transform(low, low.begin(), [](unsigned char c) { return std::tolower(c); });
-  return low;
-}
-
-std::vector<std::string> words_in(const std::string& text) {
-  std::istringstream stream{text};
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 /// Whether a line holds a size and a value with decimals, as rows do. A launcher's label may be the
 /// size: "1- 9.16".
 bool is_whole_row(const LauncherLine& line) {
@@ -130,37 +99,16 @@ class OsuReader {
       has_topology_ = true;
       return;
     }
+    if (has_other_headings(text)) return end_at_other_table(line);
     if (text.starts_with('#')) return read_comment(text);
-    // Barriers of versions before 7 have headings without a mark.
-    const bool is_bare_heading = !key_.suite.empty() && quantity_ == nullptr && is_quantity(text);
+    const bool is_bare_heading =
+        !key_.suite.empty() && !table_ && OsuTable::has_bare_headings(text);
     if (is_bare_heading) return read_headings(text);
-    if (key_.suite.empty() && is_whole_row(line)) without_headings_.read(line);
-    if (key_.suite.empty() || !unread_.empty()) return;
-    std::vector<std::string> words = words_in(line.text);
-    if (words.empty()) return;
-    if (!may_be_row(words) || is_line_of_nccl(text)) {
-      if (quantity_ != nullptr && ends_with_row(words)) {
-        leave_out(fmt::format("line {}, where a row may stand behind other text: {}", line.number,
-                              quoted_line(text)));
-      } else if (quantity_ != nullptr) {
-        others_.read(line);
-      }
-      return;
-    }
-    if (quantity_ == nullptr) throw ConfigError("a row comes before its headings");
-    ++rows_;
-    if (!std::exchange(has_rows_, true)) launch_ = launches.last();
-    others_.settle();
-    try {
-      read_row(std::move(words));
-    } catch (const ConfigError& error) {
-      leave_out(fmt::format("line {}: {}", line.number, error.what()));
-    }
+    if (!other_tables_.read(line)) read_text(line, launches);
   }
 
   /// Says of a test that ended before its rows.
   void end_test() {
-    columns_ = 0;
     const bool lacks_rows = !key_.suite.empty() && !has_rows_ && unread_.empty();
     if (lacks_rows) notes_.push_back(fmt::format("the test {} has no rows", test_name()));
     has_rows_ = false;
@@ -187,6 +135,7 @@ class OsuReader {
     run.notes.insert(run.notes.end(), notes_.begin(), notes_.end());
     for (const std::string& reason : all_unread_) run.notes.push_back("left out: " + reason);
     others_.add_to(run, "OSU's benchmarks");
+    other_tables_.add_to(run, "OSU's benchmarks");
     std::map<std::string, int> rows;
     for (const KeyedPoint& point : points_) ++rows[point.key.text()];
     if (std::ranges::any_of(rows, [](const auto& row) { return row.second > 1; })) {
@@ -196,24 +145,51 @@ class OsuReader {
   }
 
  private:
+  static bool has_other_headings(std::string_view text) {
+    return !OsuTable::has_headings(text) && has_headings_of_columns(text);
+  }
+
+  /// Another program prints its table from here on.
+  void end_at_other_table(const LauncherLine& line) {
+    end_test();
+    key_ = {};
+    table_.reset();
+    unread_.clear();
+    other_tables_.begin(line);
+  }
+
+  /// A line that is neither a comment nor a heading.
+  void read_text(const LauncherLine& line, const LaunchTexts& launches) {
+    const std::string_view text = trimmed(line.text);
+    if (key_.suite.empty() && is_whole_row(line)) without_headings_.read(line);
+    if (key_.suite.empty() || !unread_.empty()) return;
+    const std::vector<std::string> words = words_in(line.text);
+    if (words.empty()) return;
+    if (!may_be_row(words) || is_line_of_nccl(text)) return read_other(line, words);
+    if (!table_) throw ConfigError("a row comes before its headings");
+    ++rows_;
+    if (!std::exchange(has_rows_, true)) launch_ = launches.last();
+    others_.settle();
+    try {
+      add(table_->row(words));
+    } catch (const ConfigError& error) {
+      leave_out(fmt::format("line {}: {}", line.number, error.what()));
+    }
+  }
+
+  /// A line that does not begin as a row does.
+  void read_other(const LauncherLine& line, const std::vector<std::string>& words) {
+    if (!table_) return;
+    if (!has_rows_ || !table_->ends_with_row(words)) return others_.read(line);
+    leave_out(fmt::format("line {}, where a row may stand behind other text: {}", line.number,
+                          quoted_line(trimmed(line.text))));
+  }
+
   /// Whether the words may be a row: it begins with a number. Before the headings, names of hosts
   /// that begin so come, too.
   [[nodiscard]] bool may_be_row(const std::vector<std::string>& words) const {
-    if (quantity_ == nullptr) return words.size() > 1 && is_whole_number(words.front());
+    if (!table_) return words.size() > 1 && is_whole_number(words.front());
     return is_whole_number(words.front().substr(0, 1));
-  }
-
-  /// Whether the last words are the numbers of a row, whose first may be glued to other text.
-  [[nodiscard]] bool ends_with_row(const std::vector<std::string>& words) const {
-    if (columns_ == 0 || words.size() < columns_) return false;
-    const auto first = words.end() - static_cast<std::ptrdiff_t>(columns_);
-    const auto is_value = [](const std::string& word) {
-      return word.find('.') != std::string::npos &&
-             word.find_first_not_of("0123456789.") == std::string::npos;
-    };
-    const bool has_size =
-        !has_sizes_ || std::isdigit(static_cast<unsigned char>(first->back())) != 0;
-    return has_size && is_value(has_sizes_ && columns_ > 1 ? *(first + 1) : *first);
   }
 
   void leave_out(const std::string& what) { notes_.push_back("left out: " + what); }
@@ -238,7 +214,8 @@ class OsuReader {
     const std::size_t space = title.find(' ');
     key_ = {};
     key_.axes = std::exchange(settings_before_title_, {});
-    quantity_ = nullptr;
+    table_.reset();
+    other_tables_.end();
     unread_.clear();
     key_.suite = "OSU";
     key_.axes["library"] = std::string(title.substr(0, space));
@@ -265,18 +242,8 @@ class OsuReader {
   }
 
   void read_comment(std::string_view text) {
-    if (!key_.suite.empty() && is_heading(text)) return read_headings(text);
+    if (!key_.suite.empty() && OsuTable::has_headings(text)) return read_headings(text);
     read_setting(text);
-  }
-
-  static bool is_heading(std::string_view text) {
-    if (text.starts_with("# Size") || text.starts_with("# Operation")) return true;
-    return is_quantity(trimmed(text.substr(1)));  // a barrier has no size
-  }
-  static bool is_quantity(std::string_view text) {
-    return std::ranges::any_of(osu_quantities, [text](const OsuQuantity& known) {
-      return text.starts_with(known.heading);
-    });
   }
 
   /// No row counts up to the next title.
@@ -292,7 +259,7 @@ class OsuReader {
       const re2::StringPiece comment(text.data(), text.size());
       if (!re2::RE2::PartialMatch(comment, known.pattern, &value)) continue;
       key_.axes[known.axis] = value;
-      const bool may_be_of_next = key_.suite.empty() || quantity_ != nullptr;
+      const bool may_be_of_next = key_.suite.empty() || table_.has_value();
       if (may_be_of_next) settings_before_title_[known.axis] = value;
     }
     if (text.find("window size: varied") != std::string_view::npos ||
@@ -305,91 +272,44 @@ class OsuReader {
 
   void read_headings(std::string_view line) {
     settings_before_title_.clear();
-    quantity_ = nullptr;
-    has_sizes_ = line.starts_with("# Size");
-    is_validated_ = line.find("Validation") != std::string_view::npos;
-    has_transmit_size_ = line.find("Transmit Size") != std::string_view::npos;
-    std::size_t first = std::string_view::npos;
-    for (const OsuQuantity& known : osu_quantities) {
-      const std::size_t at = line.find(known.heading);
-      if (at >= first) continue;
-      first = at;
-      quantity_ = &known;
-    }
-    if (line.starts_with("# Operation")) quantity_ = nullptr;
-    if (quantity_ != nullptr || !unread_.empty()) return;
+    table_ = OsuTable::of(line);
+    if (table_ || !unread_.empty()) return;
     leave_unread(
         fmt::format("the table with the headings {}, since only a latency, a bandwidth or "
                     "Messages/s is read, of each size",
                     quoted_line(line.substr(1))));
   }
 
-  /// Throws ConfigError unless the column of validations lets the row count. Sizes may be skipped.
-  void expect_validity(const std::vector<std::string>& words, const std::string& row) const {
-    bool passed = !is_validated_;
-    for (const std::string& word : words) {
-      const std::string verdict = lower(word);
-      if (verdict.starts_with("fail")) throw ConfigError(row + " failed the validation");
-      passed = passed || verdict == "pass" || verdict == "skipped";
-    }
-    if (!passed) throw ConfigError(row + " lacks the result of its validation");
-  }
-
-  /// "1048576   812.35", with further columns in full listings, and "Pass" or "Fail" with
-  /// validation. A barrier has no size.
-  void read_row(std::vector<std::string> words) {
-    columns_ = words.size();
-    const std::string size = has_sizes_ ? words.front() : "";
-    if (has_sizes_) words.erase(words.begin());
-    if (has_sizes_ && !is_whole_number(size)) {
-      throw ConfigError(
-          fmt::format("\"{}\" in column Size is not a whole number", escape_for_terminal(size)));
-    }
-    const std::string row = has_sizes_ ? size + " B" : "the row";
-    if (words.empty()) throw ConfigError(row + " has no value");
-    const std::string& value = words.front();
-    const double read = printed_number(value, quantity_->heading) * quantity_->scale;
-    if (!(read > 0) || !std::isfinite(read)) {
-      throw ConfigError(fmt::format("{} with {} {}, which nothing measured can be", row,
-                                    quantity_->heading, value));
-    }
-    expect_validity(words, row);
-    if (has_transmit_size_) key_.axes["transmitted"] = words.back();
-    add(size, read, printed_rounding(value) * quantity_->scale);
-    last_row_ = row;
-    last_value_ = words.size() == 1 ? value : "";
-  }
-
-  void add(const std::string& size, double value, double rounding) {
+  void add(const OsuRow& row) {
     SeriesKey key = key_;
-    if (!size.empty()) key.axes["size"] = size;
-    key.metric = quantity_->metric;
-    key.unit = quantity_->unit;
-    key.direction = quantity_->direction;
+    if (!row.size.empty()) key.axes["size"] = row.size;
+    if (!row.transmitted.empty()) key.axes["transmitted"] = row.transmitted;
+    key.metric = table_->quantity().metric;
+    key.unit = table_->quantity().unit;
+    key.direction = table_->quantity().direction;
     Point point;
-    point.summary = summarize(std::array{value});
-    point.rounding = rounding;
+    point.summary = summarize(std::array{row.value});
+    point.rounding = row.rounding;
     launches_of_series_.add(key, launch_);
     points_.push_back({std::move(key), std::move(point)});
+    last_row_ = row.name;
+    last_value_ = row.last_value;
   }
 
   std::vector<KeyedPoint> points_;
   std::vector<std::string> notes_;
   OtherLines others_;
+  RowsOfOtherTables other_tables_;
   RowsWithoutHeadings without_headings_;
-  SeriesKey key_;
+  SeriesKey key_;  ///< of the test; without suite before the first title, and in other tables
   Facts settings_before_title_;
   std::string unread_;  ///< why the rows of this test do not count; empty: they do
   std::set<std::string> all_unread_;
-  bool has_topology_ = false;  ///< the next test is of neighbors
-  const OsuQuantity* quantity_ = nullptr;
-  bool has_sizes_ = true;
-  bool is_validated_ = false;
-  bool has_transmit_size_ = false;  ///< the last column, of derived types
+  bool has_topology_ = false;      ///< the next test is of neighbors
+  std::optional<OsuTable> table_;  ///< from its headings to the next title or other headings
   std::size_t rows_ = 0;
-  bool has_rows_ = false;    ///< of the last title
-  std::size_t columns_ = 0;  ///< of its last row
-  Launch launch_;            ///< that printed them
+  bool has_rows_ = false;  ///< of the last title
+  Launch launch_;          ///< that printed them
   LaunchesOfSeries launches_of_series_;
   std::string last_row_;    ///< the row that was read last
   std::string last_value_;  ///< its value, if nothing follows it; empty if it was left out

@@ -20,8 +20,8 @@ namespace dlscale::regression::history {
 std::string strict_json(std::string_view text);
 
 /// The text of a log that has a line of JSON for each line: "log" of Docker and Kubernetes, MESSAGE
-/// of journald, textPayload of Google Cloud, "message". Labels name the containers where the entries
-/// do. Empty if the first line is not such an entry.
+/// of journald, textPayload of Google Cloud, "message". Labels name the containers where the
+/// entries do. Empty if the first line is not such an entry.
 std::string text_of_json_log(std::string_view content);
 
 /// A document that a program printed, perhaps between other text.

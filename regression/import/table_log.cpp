@@ -8,6 +8,8 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -137,6 +139,31 @@ double printed_rounding(std::string_view word) {
 
 bool is_whole_number(std::string_view word) {
   return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::vector<std::string> words_in(const std::string& text) {
+  std::istringstream stream{text};
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+ConfigError wrong_columns(std::size_t words, std::size_t headings) {
+  return ConfigError(fmt::format("the row has {} where the headings have {}",
+                                 counted(static_cast<long long>(words), "column"), headings));
+}
+
+bool has_headings_of_columns(std::string_view line) {
+  static const re2::RE2 of_sizes_and_times(
+      R"((?i)^\s*#?\s*#?(?:size|bytes|msg|message).*(?:\s{2,}|\t)\S.*(?:time|usec|lat|bw|MB(?:ytes)?/s|GB/s))");
+  static const re2::RE2 wide_gap(R"((?:\s{2,}|\t)\S)");
+  re2::StringPiece rest(line.data(), line.size());
+  if (!re2::RE2::PartialMatch(rest, of_sizes_and_times)) return false;
+  const std::size_t mark = line.find_first_not_of(" \t#");
+  rest = re2::StringPiece(line.data() + mark, line.size() - mark);
+  int gaps = 0;
+  while (re2::RE2::FindAndConsume(&rest, wide_gap)) ++gaps;
+  return gaps >= 2;
 }
 
 std::optional<std::string_view> collective_named(std::string_view name) {
@@ -269,6 +296,30 @@ void OtherLines::add_to(ImportedRun& run, std::string_view table) const {
   run.notes.push_back(fmt::format("passed over: {} of other text within the table of {}, first {}",
                                   counted(static_cast<long long>(within_), "line"),
                                   escape_for_terminal(table), first_));
+}
+
+void RowsOfOtherTables::begin(const LauncherLine& headings) {
+  is_open_ = true;
+  headings_ = fmt::format("line {}, {}", headings.number, quoted_line(headings.text));
+}
+
+bool RowsOfOtherTables::read(const LauncherLine& line) {
+  if (!is_open_) return false;
+  const std::vector<std::string> words = words_in(line.text);
+  constexpr std::size_t least = 3;
+  if (words.size() < least || !is_whole_number(words[0])) return false;
+  const bool has_numbers = std::ranges::count_if(words, [](const std::string& word) {
+                             return std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+                           }) >= static_cast<std::ptrdiff_t>(least);
+  if (!has_numbers) return false;
+  if (rows_++ == 0) first_ = headings_;
+  return true;
+}
+
+void RowsOfOtherTables::add_to(ImportedRun& run, std::string_view program) const {
+  if (rows_ == 0) return;
+  run.notes.push_back(fmt::format("left out: {} below headings that are not those of {}: {}",
+                                  counted(static_cast<long long>(rows_), "row"), program, first_));
 }
 
 void RowsWithoutHeadings::read(const LauncherLine& line) {

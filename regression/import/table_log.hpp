@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/base/error.hpp"
 #include "core/text/launcher_lines.hpp"
 #include "regression/history/run.hpp"
 
@@ -19,6 +21,17 @@ double printed_rounding(std::string_view word);
 
 /// Whether the word has only digits.
 bool is_whole_number(std::string_view word);
+
+/// The words of a line.
+std::vector<std::string> words_in(const std::string& text);
+
+/// The error of a row that has fewer or more words than its table has headings.
+ConfigError wrong_columns(std::size_t words, std::size_t headings);
+
+/// Whether the line has headings of columns, as tables of nccl-tests, perftest and the Intel MPI
+/// Benchmarks have: three or more, set apart by wide gaps, with a size, a time or a rate among
+/// them.
+bool has_headings_of_columns(std::string_view line);
 
 /// The name that dlscale gives a collective by its name in OSU's titles or nccl-tests; nothing for
 /// any other name, of variants (Allreduce Persistent) too.
@@ -99,6 +112,24 @@ class OtherLines {
   std::size_t waiting_ = 0;
   std::size_t within_ = 0;
   std::string first_;
+};
+
+/// Rows below the headings of another program's table in a log.
+class RowsOfOtherTables {
+ public:
+  void begin(const LauncherLine& headings);
+  /// A table of this program begins.
+  void end() { is_open_ = false; }
+  /// Whether the line is a row of such a table: it begins with a number, and has more of them.
+  bool read(const LauncherLine& line);
+  /// Adds a note that they are left out of the `program`'s.
+  void add_to(ImportedRun& run, std::string_view program) const;
+
+ private:
+  bool is_open_ = false;
+  std::string headings_;  ///< of the table that is open
+  std::string first_;     ///< those of the first rows
+  std::size_t rows_ = 0;
 };
 
 /// Rows that no headings say anything of: what a launcher put before the headings, or before these

@@ -75,16 +75,20 @@ TEST(Launches, OfOtherCollectivesOrSizesAreTold) {
 }
 
 TEST(Osu, ReadBarriersOfEveryVersion) {
-  for (const std::string_view headings :
-       {"       Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)",
-        "# Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)", "# Avg Latency(us)",
-        "       Avg Latency(us)   Min Latency(us)   Max Latency(us)", "  Latency(us)"}) {
+  for (const auto& [headings, row] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {"       Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)",
+            "8.85     5.04   4.02    0.00"},
+           {"# Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)",
+            "8.85     5.04   4.02    0.00"},
+           {"# Avg Latency(us)", "8.85"},
+           {"       Avg Latency(us)   Min Latency(us)   Max Latency(us)", "8.85     5.04   9.02"},
+           {"  Latency(us)", "8.85"}}) {
     const ImportedRun run = read_log(fmt::format(
         "openmpi osu_ibarrier\n\n# OSU MPI Non-blocking Barrier Latency Test v5.6.3\n"
-        "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n{}\n      8.85     5.04   4.02\n"
+        "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n{}\n      {}\n"
         "openmpi osu_iscatterv\n\n# OSU MPI Non-blocking Scatterv Latency Test v5.6.3\n\n"
         "# Size           Overall(us)       Compute(us)\n1                       3.40   2.1\n",
-        headings));
+        headings, row));
     ASSERT_EQ(run.points.size(), 2U) << headings << all_notes(run);
     EXPECT_DOUBLE_EQ(run.points[0].point.summary.median, 8.85e-6);
     EXPECT_EQ(run.points[0].key.axes.at("test"), "Non-blocking Barrier Latency");

@@ -92,15 +92,17 @@ struct OsuLine {
 
 TEST(Osu, LeaveOutOneRowThatIsNotRight) {
   for (const OsuLine& one :
-       {OsuLine{"16   fast\n", "line 4: \"fast\" in column Avg Latency(us) is not a number", 2},
+       {OsuLine{"16   fast  Pass\n", "line 4: \"fast\" in column Avg Latency(us) is not a number",
+                2},
         OsuLine{"16   4,5  Pass\n", "has a comma, where numbers need a decimal point", 2},
         OsuLine{"16   nan  Pass\n", "\"nan\" in column", 2},
         OsuLine{"16   4.6   FAIL\n", "16 B failed the validation", 2},
         OsuLine{"16   4.6   Failed\n", "16 B failed the validation", 2},
-        OsuLine{"16   4.6\n", "16 B lacks the result of its validation", 2},
+        OsuLine{"16   4.6\n", "line 4: the row has 2 columns where the headings have 3", 2},
+        OsuLine{"16   4.6   yes\n", "16 B lacks the result of its validation", 2},
         OsuLine{"16   4.6   Skipped\n", "", 3},
         OsuLine{"1.04858e+06   4.6   Pass\n", "\"1.04858e+06\" in column Size", 2},
-        OsuLine{"16\n", "16 B has no value", 2},
+        OsuLine{"16\n", "line 4: the row has 1 column where the headings have 3", 2},
         OsuLine{"the link is down\n", "1 line of other text", 2},
         OsuLine{"DATA VALIDATION ERROR: osu exited with status 1 on message size 16.\n",
                 "the log reports an error in line 4", 2}}) {
@@ -112,6 +114,91 @@ TEST(Osu, LeaveOutOneRowThatIsNotRight) {
     EXPECT_EQ(run.points.size(), one.points) << one.line;
     EXPECT_NE(all_notes(run).find(one.note), std::string::npos) << one.line << all_notes(run);
     EXPECT_EQ(run.notes.empty(), one.note.empty()) << all_notes(run);
+  }
+}
+
+TEST(Osu, LeaveOutTwoRowsThatALostLineBreakJoined) {
+  for (const auto& [headings, joined] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {"# Size       Avg Latency(us)", "8   2.6916   2.82"},
+           {"# Size Avg Latency(us)", "8 2.69 16 2.82"},
+           {"# Size                  MB/s        Messages/s", "1  5.01  5010000.002  10.02  2.5"},
+           {"# Size    Latency (us)   Transmit Size", "8  2.5   416  2.6  8"},
+           {"# Size  Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations",
+            "4  20.10  19.00  21.00  10008  22.10  21.00  23.00  1000"}}) {
+    const ImportedRun run =
+        read_log(fmt::format("# OSU MPI Allreduce Latency Test v7.3\n{}\n{}\n", headings, joined));
+    EXPECT_TRUE(run.points.empty()) << joined;
+    EXPECT_NE(all_notes(run).find("left out: line 3: the row has"), std::string::npos)
+        << joined << all_notes(run);
+  }
+}
+
+/// A program that prints its own table into the log of OSU's benchmarks, and its number of rows.
+struct OtherTable {
+  std::string text;
+  int rows;
+};
+
+std::vector<OtherTable> other_tables() {
+  return {{right_nccl(), 2},
+          {" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+           " 65536      5000             11024.1            11023.6            0.17\n",
+           1},
+          {" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
+           " 2       1000          1.10           2.30         1.15\n"
+           " 4       1000          1.11           2.31         1.16\n",
+           2},
+          {"# Benchmarking Allreduce\n"
+           "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+           "        65536          640        40.10        40.30        40.20\n",
+           1}};
+}
+
+TEST(Osu, EndWhereTheTableOfAnotherProgramBegins) {
+  const std::string osu(osu_full);
+  for (const auto& [text, rows] : other_tables()) {
+    const std::string note =
+        fmt::format("left out: {} row{} below headings that are not those of OSU's benchmarks",
+                    rows, rows == 1 ? "" : "s");
+    for (const std::string& log : {osu + text, text + osu, osu + text + osu}) {
+      const ImportedRun run = read_log(log);
+      const bool is_twice = log.size() > 2 * osu.size() + text.size() - 1;
+      EXPECT_EQ(run.points.size(), is_twice ? 4U : 2U) << log;
+      EXPECT_NE(all_notes(run).find(note), std::string::npos) << log << all_notes(run);
+      for (const KeyedPoint& point : run.points) {
+        EXPECT_LE(point.point.summary.median, 250e-6) << log;
+      }
+    }
+  }
+}
+
+TEST(Logs, OfSeveralProgramsSayWhichCounts) {
+  const std::string osu(osu_full);
+  const std::string training =
+      ":::MLLOG {\"key\": \"run_start\", \"time_ms\": 1700000000000, \"value\": null, "
+      "\"metadata\": {}}\n:::MLLOG {\"key\": \"run_stop\", \"time_ms\": 1700000060000, \"value\": "
+      "null, \"metadata\": {\"status\": \"success\"}}\n";
+  for (const auto& [log, note] : std::vector<std::pair<std::string, std::string_view>>{
+           {right_nccl() + osu, "left out: what nccl-tests printed into the file"},
+           {right_nccl() + training, "left out: what nccl-tests printed into the file"},
+           {osu + training, "left out: what OSU's benchmarks printed into the file"}}) {
+    const ImportedRun run = read_log(log);
+    EXPECT_FALSE(run.points.empty()) << log;
+    EXPECT_NE(all_notes(run).find(note), std::string::npos) << all_notes(run);
+  }
+  for (const std::string& log : {osu, right_nccl(), training}) {
+    EXPECT_EQ(all_notes(read_log(log)).find("printed into the file"), std::string::npos);
+  }
+}
+
+/// Rows of other programs whose headings are lost, too.
+TEST(Osu, LeaveOutRowsOfOtherProgramsWithoutHeadings) {
+  for (const std::string_view row :
+       {"1024 256 float sum -1 20.1 0.05 0.10 0 20.0 0.05 0.10 0",
+        "65536 5000 11024.1 11023.6 0.17", "65536 640 40.10 40.30 40.20"}) {
+    const ImportedRun run = read_log(std::string(osu_full) + std::string(row) + "\n");
+    EXPECT_EQ(run.points.size(), 2U) << row;
+    EXPECT_NE(all_notes(run).find("left out: line 7"), std::string::npos) << row << all_notes(run);
   }
 }
 
