@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -117,17 +118,27 @@ struct AnnotateOptions {
   std::string note;
 };
 
-/// The earlier annotation of a commit, which names the series. An alert that is marked as expected
-/// is not raised again, so it is not in the report.
-std::optional<history::Annotation> earlier(history::Store& store, const std::string& commit) {
+/// The last annotation of a commit that left series in this state, or in any, with all series that
+/// are in it now. An alert that is marked as expected is not raised again, so it is not in the
+/// report.
+std::optional<history::Annotation> earlier(history::Store& store, const std::string& commit,
+                                           std::optional<history::AlertState> state = {}) {
+  std::map<std::string, history::Annotation> last;  // by series
   std::optional<history::Annotation> found;
   for (const history::Annotation& annotation : store.annotations()) {
     if (!history::may_mean(commit, annotation.commit)) continue;
-    if (found && found->commit != annotation.commit) {
+    if (!last.empty() && last.begin()->second.commit != annotation.commit) {
       throw ConfigError(fmt::format("several alerts begin with \"{}\". Write more of the commit.",
                                     escape_for_terminal(commit)));
     }
-    found = annotation;
+    for (const std::string& series : annotation.series) last[series] = annotation;
+    if (!state || annotation.state == *state) found = annotation;
+  }
+  if (!found) return found;
+  found->series.clear();
+  for (const auto& [series, annotation] : last) {
+    if (annotation.state == found->state) found->series.push_back(series);
+    found->time = std::max(found->time, annotation.time);
   }
   return found;
 }
@@ -147,7 +158,7 @@ history::Annotation as_it_stands(history::Store& store, const AnnotateOptions& o
   for (const history::AlertMetric& metric : alert.metrics) {
     annotation.series.push_back(metric.series);
   }
-  if (const auto before = earlier(store, alert.commit)) {
+  if (const auto before = earlier(store, alert.commit, alert.state)) {
     annotation.time = before->time;
     annotation.series.insert(annotation.series.end(), before->series.begin(), before->series.end());
   }
@@ -157,27 +168,36 @@ history::Annotation as_it_stands(history::Store& store, const AnnotateOptions& o
   return annotation;
 }
 
-ExitCode annotate(const AnnotateOptions& options) {
-  const history::AlertState state = history::parse_alert_state(options.state);
-  history::Store store = options.history.open();
-  history::Annotation annotation = as_it_stands(store, options);
+/// The annotation with the state that is asked for. Throws ConfigError for one that cannot follow.
+history::Annotation changed_to(history::AlertState state, history::Annotation annotation,
+                               const std::string& note) {
   if (!history::may_follow(annotation.state, state)) {
     throw ConfigError(fmt::format(
         "the alert {} is {} and cannot become {}. An alert goes from new to acknowledged, "
         "expected, and fixed or invalid; new opens it again.",
         annotation.commit, alert_state_name(annotation.state), alert_state_name(state)));
   }
-  const std::string before(alert_state_name(annotation.state));
   annotation.state = state;
   // The time must not decrease, even if an earlier mark came from a clock that was ahead.
   annotation.time = std::max(now(), annotation.time);
-  if (!options.note.empty()) annotation.note = options.note;
-  store.annotate(annotation);
-  write_output("-", fmt::format("{}: {} → {}, {} series{}\n", annotation.commit, before,
-                                alert_state_name(state), annotation.series.size(),
-                                state == history::AlertState::expected
-                                    ? "; they are judged by the commits from there on"
-                                    : ""));
+  if (!note.empty()) annotation.note = note;
+  return annotation;
+}
+
+ExitCode annotate(const AnnotateOptions& options) {
+  const history::AlertState state = history::parse_alert_state(options.state);
+  history::Store store = options.history.open();
+  history::Annotation before;
+  store.annotate([&] {
+    before = as_it_stands(store, options);
+    return changed_to(state, before, options.note);
+  });
+  write_output(
+      "-", fmt::format("{}: {} → {}, {} series{}\n", before.commit, alert_state_name(before.state),
+                       alert_state_name(state), before.series.size(),
+                       state == history::AlertState::expected
+                           ? "; they are judged by the commits from there on"
+                           : ""));
   return ExitCode::ok;
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -61,9 +62,12 @@ std::string read_whole(const fs::path& path, const Descriptor& file) {
   return content;
 }
 
+/// Bytes of the lines that were written whole. The last may lack its line break, as editors leave
+/// it; a line that was cut short is not JSON.
 std::size_t whole_lines(std::string_view content) {
-  const std::size_t last = content.rfind('\n');
-  return last == std::string_view::npos ? 0 : last + 1;
+  const std::size_t last = content.rfind('\n') + 1;  // npos + 1 is 0
+  const std::string_view rest = content.substr(last);
+  return rest.starts_with('{') && nlohmann::json::accept(rest) ? content.size() : last;
 }
 
 /// Whether syncfs(2) reports that a file could not be written, which Linux does from 5.8 on.
@@ -100,7 +104,9 @@ class Appending {
       refuse(path, errno);
     }
     done_.push_back({path, before});
-    if (const int error = write_all(file.get(), lines); error != 0) refuse(path, error);
+    const bool lacks_break = before > 0 && content[static_cast<std::size_t>(before) - 1] != '\n';
+    const std::string added = (lacks_break ? "\n" : "") + std::string(lines);
+    if (const int error = write_all(file.get(), added); error != 0) refuse(path, error);
     unflushed_.push_back(path);
   }
   /// Brings the lines to the disk.

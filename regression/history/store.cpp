@@ -4,172 +4,37 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/results/json_count.hpp"
 #include "core/text/escape_for_terminal.hpp"
-#include "core/text/json_problem.hpp"
-#include "core/text/time_text.hpp"
+#include "regression/history/history_lines.hpp"
 #include "regression/history/recorded_points.hpp"
 #include "regression/history/series_key.hpp"
 
 namespace dlscale::regression::history {
 namespace {
 
-using nlohmann::json;
-
-constexpr const char* format_file = "format.json";
-constexpr const char* runs_file = "runs.jsonl";
-constexpr const char* annotations_file = "annotations.jsonl";
-constexpr std::string_view history_schema = "dlscale.history";
-constexpr std::string_view series_schema = "dlscale.series";
-constexpr int version = 1;
-
-std::string format_text() {
-  return json{{"schema", history_schema}, {"version", version}}.dump() + "\n";
-}
-
-bool is_known_format(std::string_view text) {
-  try {
-    expect_json_depth(text);
-    const json value = json::parse(text);
-    return value.at("schema") == history_schema && value.at("version") == version;
-  } catch (const json::exception&) {
-    return false;
-  } catch (const ConfigError&) {
-    return false;
-  }
-}
-
 /// Git keeps every file unmodified, byte by byte. Merging two branches keeps the lines of both
 /// sides, in any order.
 constexpr const char* git_attributes = "* -text\n*.jsonl merge=union\n";
 constexpr const char* git_ignores = ".lock\n";
 
-std::string series_head(const SeriesKey& key) {
-  return fmt::format("{{\"schema\":\"{}\",\"version\":{},\"key\":{}}}\n", series_schema, version,
-                     key.text());
-}
-
-std::string record_line(const RunRecord& record) {
-  json line{{"run", record.run},       {"commit", record.commit}, {"time", time_text(record.time)},
-            {"format", record.format}, {"file", record.file},     {"points", record.points},
-            {"facts", record.facts}};
-  if (record.ancestors > 0) line["ancestors"] = record.ancestors;
-  if (record.sha256 != record.run) line["sha256"] = record.sha256;
-  return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
-RunRecord parse_record(std::string_view line) {
-  try {
-    expect_json_depth(line);
-    const json value = json::parse(line);
-    RunRecord record;
-    record.run = value.at("run");
-    record.sha256 = value.value("sha256", record.run);
-    record.commit = value.at("commit");
-    record.time = parse_time(value.at("time").get<std::string>(), "\"time\"");
-    record.format = value.at("format");
-    record.file = value.at("file");
-    record.points = json_count<std::size_t>(value.at("points"), "points");
-    record.facts = value.at("facts").get<Facts>();
-    if (value.contains("ancestors")) {
-      record.ancestors = json_count<std::uint64_t>(value.at("ancestors"), "ancestors");
-    }
-    return record;
-  } catch (const json::exception& error) {
-    throw ConfigError(json_problem(error, line));
-  }
-}
-
-/// Calls `read` with each line and adds the place to its errors.
-template <class Read>
-void each_line(const std::string& file, std::string_view content, const std::string& store,
-               Read read) {
-  std::size_t number = 0;
-  while (!content.empty()) {
-    const std::size_t end = content.find('\n');
-    const std::string_view line = content.substr(0, end);
-    ++number;
-    try {
-      read(number, line);
-    } catch (const ConfigError& error) {
-      std::string_view problem = error.what();
-      if (problem.ends_with('.')) problem.remove_suffix(1);
-      throw ConfigError(
-          fmt::format("{}:{} of {}: {}. Take the line out, or restore the file: "
-                      "lines of a history are never changed.",
-                      file, number, store, problem));
-    }
-    if (end == std::string_view::npos) break;
-    content.remove_prefix(end + 1);
-  }
-}
-
-SeriesKey parse_head(std::string_view line) {
-  try {
-    expect_json_depth(line);
-    const json head = json::parse(line);
-    if (head.value("schema", "") != series_schema) {
-      throw ConfigError(fmt::format("the schema of the first line is {}, not \"{}\"",
-                                    escape_for_terminal(head.value("schema", "")), series_schema));
-    }
-    if (head.at("version") != version) {
-      throw ConfigError(fmt::format("version {} of series is not known here",
-                                    escape_for_terminal(head.at("version").dump())));
-    }
-    return parse_series_key(head.at("key").dump());
-  } catch (const json::exception& error) {
-    throw ConfigError(json_problem(error, line));
-  }
-}
-
-/// Parses a point of a series. Rejects a median that no import produces: it has no ratio to the
-/// others, so the series would be excluded from judgement.
-Point parse_point_of(Values values, std::string_view line) {
-  Point point = parse_point(line);
-  const double median = point.summary.median;
-  const bool is_possible = values == Values::any || median > 0 ||
-                           (values == Values::from_0 && median == 0);  // NaN was refused
-  if (is_possible) return point;
-  throw ConfigError(fmt::format("\"median\" is {}, which nothing measured of this series can be",
-                                point.summary.median));
-}
-
 /// Runs and parts that the file of a series already has, whether or not the run is recorded.
 using Parts = std::set<std::pair<std::string, int>>;
-
-std::string series_file(const SeriesKey& key) {
-  return fmt::format("series/{}.jsonl", key.file_stem());
-}
-
-std::string kept_file(const std::string& hash) {
-  return fmt::format("files/{}/{}", hash.substr(0, 2), hash);
-}
 
 /// Lines to add to one series, and the points that its file already has.
 struct Growing {
   std::string lines;
   Parts there;
+  std::map<Parts::key_type, std::string> unrecorded;  ///< lines of runs that were not added whole
   bool is_new = false;
 };
 
-/// Merged branches may repeat the first line of a series.
-bool is_head(std::size_t number, std::string_view line) {
-  return number == 1 || line.starts_with("{\"schema\":");
-}
-
-void expect_key(std::string_view line, const SeriesKey& key) {
-  const std::string id = parse_head(line).id();
-  if (id == key.id()) return;
-  throw ConfigError(fmt::format("it begins the series {}, and the file is of {}", id, key.id()));
-}
-
-Growing look_at(const HistoryFolder& folder, const std::string& file, const SeriesKey& key) {
+Growing look_at(const HistoryFolder& folder, const std::string& file, const SeriesKey& key,
+                const std::set<std::string>& recorded) {
   Growing growing;
   const std::string content = folder.read(file).value_or("");
   growing.is_new = content.empty();
@@ -179,8 +44,58 @@ Growing look_at(const HistoryFolder& folder, const std::string& file, const Seri
     if (is_head(number, line)) return expect_key(line, key);
     const Point point = parse_point_of(values, line);
     growing.there.emplace(point.run, point.part);
+    if (!recorded.contains(point.run)) {
+      growing.unrecorded.try_emplace({point.run, point.part}, line);
+    }
   });
   return growing;
+}
+
+/// What the series of a history hold of one run.
+struct Held {
+  std::size_t points = 0;
+  std::vector<SeriesKey> keys;
+};
+
+Held held_of(const HistoryFolder& folder, const std::string& run) {
+  Held held;
+  for (const std::string& file : folder.files("series")) {
+    const std::string content = folder.read(file).value_or("");
+    if (content.find(run) == std::string::npos) continue;
+    Parts parts;
+    each_line(file, content, folder.name(), [&](std::size_t number, std::string_view line) {
+      if (number == 1) held.keys.push_back(parse_head(line));
+      if (is_head(number, line) || line.find(run) == std::string_view::npos) return;
+      if (const Point point = parse_point(line); point.run == run) {
+        parts.emplace(point.run, point.part);
+      }
+    });
+    held.points += parts.size();
+    if (parts.empty()) held.keys.pop_back();
+  }
+  return held;
+}
+
+/// The facts in which two keys differ.
+std::string key_differences(const SeriesKey& there, const SeriesKey& now) {
+  std::string all;
+  for (const auto facts :
+       {&SeriesKey::axes, &SeriesKey::machine, &SeriesKey::environment, &SeriesKey::launch}) {
+    const std::string some = differences(there.*facts, now.*facts);
+    if (!some.empty()) all += (all.empty() ? "" : ", ") + some;
+  }
+  return all;
+}
+
+/// How the key differs from that of the same metric, where it differs least.
+std::string least_differences(const std::vector<SeriesKey>& there, const SeriesKey& now) {
+  std::string least;
+  for (const SeriesKey& key : there) {
+    const std::string some = key_differences(key, now);
+    const bool is_less = least.empty() || some.size() < least.size();
+    if (key.metric == now.metric && !some.empty() && is_less) least = some;
+  }
+  return least.empty() ? now.name() : least;
 }
 
 /// The record of a run that is not in the history yet.
@@ -198,12 +113,24 @@ class Plan {
   Plan(const HistoryFolder& folder, Changes first, const std::vector<RunRecord>& there,
        CommitNames names)
       : folder_(folder), changes_(std::move(first)), names_(std::move(names)) {
-    for (const RunRecord& record : there) runs_.emplace(record.sha256, record);
+    for (const RunRecord& record : there) {
+      runs_.emplace(record.sha256, record);
+      recorded_.insert(record.id());
+    }
   }
 
   void add(const ImportedRun& run) {
     RunRecord record = record_of(run);
-    const bool fresh = is_new(record);
+    const RunRecord* known = known_as(record, run.is_dated);
+    const bool fresh = known == nullptr;
+    if (fresh) {
+      while (are_others_there(run, record.id())) record.run = sha256(record.run);
+      runs_.emplace(record.sha256, record);
+    } else {
+      record.run = known->run;
+      report_.there_already.push_back(record.file);
+      expect_lost(run, *known);
+    }
     keep(record, run.content, fresh);
     std::size_t added = 0;
     for (const KeyedPoint& keyed : run.points) added += add(keyed, record.id()) ? 1 : 0;
@@ -236,37 +163,71 @@ class Plan {
     changes_.whole[file] = content;
     report_.restored_files += fresh ? 0 : 1;
   }
-  /// Whether the file is not there as this commit. Takes the name of the run that it is there as.
-  [[nodiscard]] bool is_new(RunRecord& record) {
+  /// The run that the file is there as, of this commit; nullptr if it is new.
+  [[nodiscard]] const RunRecord* known_as(const RunRecord& record, bool is_dated) const {
     const auto [begin, end] = runs_.equal_range(record.sha256);
     for (auto known = begin; known != end; ++known) {
       const RunRecord& there = known->second;
-      if (names_.whole(there.commit) == names_.whole(record.commit)) {
-        record.run = there.run;
-        report_.there_already.push_back(record.file);
-        return false;
-      }
-      if (record.run == record.sha256) {
+      if (names_.whole(there.commit) == names_.whole(record.commit)) return &there;
+      if (is_dated) {
         throw ConfigError(
             fmt::format("{} was added to {} as commit {}, and cannot be of {} as well, since it "
                         "says when it was measured. Measure that commit.",
                         record.file, folder_.name(), there.commit, record.commit));
       }
     }
-    runs_.emplace(record.sha256, record);
-    return true;
+    return nullptr;
+  }
+  [[nodiscard]] Growing& series_of(const SeriesKey& key) {
+    const std::string file = series_file(key);
+    auto found = series_.find(file);
+    if (found == series_.end()) {
+      found = series_.emplace(file, look_at(folder_, file, key, recorded_)).first;
+    }
+    return found->second;
+  }
+  static Point point_of(const KeyedPoint& keyed, const std::string& run) {
+    Point point = keyed.point;
+    point.run = run;
+    return point;
+  }
+  /// Whether a killed writer left points of this run's name that differ from its own, as of another
+  /// commit or time. They must never count.
+  [[nodiscard]] bool are_others_there(const ImportedRun& run, const std::string& id) {
+    return std::ranges::any_of(run.points, [&](const KeyedPoint& keyed) {
+      const Growing& series = series_of(keyed.key);
+      const auto left = series.unrecorded.find({id, keyed.point.part});
+      return left != series.unrecorded.end() &&
+             left->second + "\n" != point_line(point_of(keyed, id));
+    });
+  }
+  /// Throws ConfigError if the file has points under other keys than the known run had: it would
+  /// count twice.
+  void expect_lost(const ImportedRun& run, const RunRecord& known) {
+    std::size_t missing = 0;
+    const SeriesKey* first = nullptr;
+    for (const KeyedPoint& keyed : run.points) {
+      if (series_of(keyed.key).there.contains({known.id(), keyed.point.part})) continue;
+      if (missing++ == 0) first = &keyed.key;
+    }
+    if (missing == 0) return;
+    Held held = held_of(folder_, known.id());
+    if (missing + held.points <= known.points) return;
+    std::set<std::string> own;
+    for (const KeyedPoint& keyed : run.points) own.insert(keyed.key.text());
+    std::erase_if(held.keys, [&](const SeriesKey& key) { return own.contains(key.text()); });
+    throw ConfigError(fmt::format(
+        "{} was added to {} as commit {} with other facts ({}), and a file counts once for a "
+        "commit. Give the same facts again, or add it to another store.",
+        run.file, folder_.name(), known.commit,
+        escape_for_terminal(least_differences(held.keys, *first))));
   }
   /// Returns whether the point was missing. A killed writer may have left it.
   bool add(const KeyedPoint& keyed, const std::string& run) {
-    const std::string file = series_file(keyed.key);
-    auto found = series_.find(file);
-    if (found == series_.end()) {
-      found = series_.emplace(file, look_at(folder_, file, keyed.key)).first;
-    }
-    Point point = keyed.point;
-    point.run = run;
-    if (!found->second.there.emplace(point.run, point.part).second) return false;
-    found->second.lines += point_line(point);
+    Growing& series = series_of(keyed.key);
+    const Point point = point_of(keyed, run);
+    if (!series.there.emplace(point.run, point.part).second) return false;
+    series.lines += point_line(point);
     return true;
   }
 
@@ -275,6 +236,7 @@ class Plan {
   CommitNames names_;
   AddReport report_;
   std::multimap<std::string, RunRecord> runs_;  ///< by the hash of their file
+  std::set<std::string> recorded_;              ///< ids of the runs that were added whole
   std::map<std::string, Growing> series_;       ///< by file
   std::string records_;
 };
@@ -345,7 +307,7 @@ bool Store::is_there() {
         "{} of {} is {}, and this program reads version {} of {}. Use the dlscale that "
         "wrote it, or a later one.",
         format_file, folder_.name(), escape_for_terminal(format->substr(0, format->find('\n'))),
-        version, history_schema));
+        history_version, history_schema));
   }
   return true;
 }
@@ -406,11 +368,11 @@ std::vector<Annotation> Store::annotations() {
   return all;
 }
 
-void Store::annotate(const Annotation& annotation) {
+void Store::annotate(const std::function<Annotation()>& decide) {
   expect_history();
   folder_.update([&] {
     Changes changes;
-    changes.last = {annotations_file, annotation_line(annotation)};
+    changes.last = {annotations_file, annotation_line(decide())};
     return changes;
   });
 }

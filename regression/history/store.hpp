@@ -22,7 +22,7 @@ namespace dlscale::regression::history {
 /// A line of runs.jsonl: a run that was added completely.
 struct RunRecord {
   /// Name of the run: the hash of its file if that is dated or the name is older, else a hash of
-  /// file and commit.
+  /// file and commit; a hash of that where a killed writer left other points of the name.
   std::string run;
   std::string sha256;  ///< hash of the file, which is kept unmodified below files/
   std::string commit;
@@ -92,7 +92,7 @@ class Store {
 
   /// Adds all runs or, if one cannot be added, none. Restores what a known run has lost. Throws
   /// ConfigError as HistoryFolder::update() does, for a dated file that was added as another
-  /// commit, and for a folder with other content.
+  /// commit, for a known file under other keys, and for a folder with other content.
   AddReport add(std::span<const ImportedRun> runs);
 
   /// Whether nothing was added yet. Throws ConfigError for a folder with other content.
@@ -106,7 +106,8 @@ class Store {
                       const std::function<void(Series&&)>& visit);
   /// Place of the file that was added. Throws ConfigError if it is missing or damaged.
   [[nodiscard]] std::filesystem::path file_of(const RunRecord& run);
-  void annotate(const Annotation& annotation);
+  /// Writes what `decide` makes of the history as it stands, while no other writer changes it.
+  void annotate(const std::function<Annotation()>& decide);
 
   [[nodiscard]] std::string name() const { return folder_.name(); }
 

@@ -51,7 +51,7 @@ class HistoryTable : public testing::Test {
       annotation.series.push_back(metric.series);
     }
     std::ranges::sort(annotation.series);
-    store_.annotate(annotation);
+    store_.annotate([&] { return annotation; });
   }
   [[nodiscard]] std::string written(const char* format) {
     return format::find_format(format).write(history_check_document(look()), {});

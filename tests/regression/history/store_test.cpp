@@ -126,8 +126,8 @@ TEST_F(StoreInAFolder, KeepsAnnotationsInTheirOrder) {
   Store store = open();
   EXPECT_THROW((void)store.annotations(), ConfigError);
   store.add(std::vector{run_of({kernel()}, 1, 1.0)});
-  store.annotate({5, "c1", AlertState::acknowledged, {"x"}, "looked at"});
-  store.annotate({6, "c1", AlertState::fixed, {"x", "y"}, ""});
+  store.annotate([] { return Annotation{5, "c1", AlertState::acknowledged, {"x"}, "looked at"}; });
+  store.annotate([] { return Annotation{6, "c1", AlertState::fixed, {"x", "y"}, ""}; });
   const std::vector<Annotation> all = open().annotations();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].note, "looked at");
@@ -181,6 +181,76 @@ TEST(FolderStore, LeavesOutARunThatWasNotAddedWholeUntilItIs) {
   store.add(second);
   EXPECT_EQ(all_series(store)[0].points.size(), 2U);
   EXPECT_EQ(all_series(store)[0].incomplete, 0U);
+}
+
+/// An importer or the options name other facts, such as a collective: the points would be of new
+/// series.
+TEST(FolderStore, RefusesAKnownFileUnderOtherKeys) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel("a"), kernel("b")}, 1, 1.0)});
+  for (const bool is_dated : {true, false}) {
+    std::vector other{run_of({kernel("a"), kernel("b")}, 1, 1.0)};
+    other[0].is_dated = is_dated;
+    other[0].points[1].key.axes["layer"] = "c";
+    try {
+      store.add(other);
+      FAIL();
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find("with other facts (layer: b → c)"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_EQ(all_series(store).size(), 2U);
+}
+
+TEST(FolderStore, TakesAgainTheSeriesThatAKnownRunHasLost) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  const std::vector runs{run_of({kernel("a"), kernel("b")}, 1, 1.0)};
+  store.add(runs);
+  fs::remove(folder / ("series/" + kernel("b").file_stem() + ".jsonl"));
+  EXPECT_EQ(store.add(runs).restored, 1U);
+  EXPECT_EQ(all_series(store).size(), 2U);
+}
+
+/// A writer was killed, and the file is added anew as the commit that was really measured.
+TEST(FolderStore, NeverCountsWhatAKilledWriterLeftOfAnotherCommit) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  const std::string records = samples::read_text(folder / "runs.jsonl");
+  std::vector run{run_of({kernel()}, 2, 2.0)};
+  for (const char* commit : {"wrong", "also wrong", "right"}) {
+    run[0].commit = run[0].points[0].point.commit = commit;
+    samples::write_text(folder / "runs.jsonl", records);
+    store.add(run);
+  }
+  const std::vector<Series> series = all_series(store);
+  ASSERT_EQ(series[0].points.size(), 2U);
+  EXPECT_EQ(series[0].points[1].commit, "right");
+  EXPECT_EQ(series[0].incomplete, 2U);
+  EXPECT_EQ(store.add(run).there_already.size(), 1U);
+  EXPECT_EQ(all_series(store)[0].points.size(), 2U);
+}
+
+/// An editor may leave out the last line break.
+TEST(FolderStore, CountsAWholeLastLineWithoutALineBreak) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  for (int commit = 2; commit <= 3; ++commit) {
+    for (const std::string& file :
+         {"series/" + kernel().file_stem() + ".jsonl", std::string("runs.jsonl")}) {
+      std::string text = samples::read_text(folder / file);
+      text.pop_back();
+      samples::write_text(folder / file, text);
+    }
+    EXPECT_EQ(all_series(store)[0].points.size(), static_cast<std::size_t>(commit - 1));
+    store.add(std::vector{run_of({kernel()}, commit, 2.0)});
+    EXPECT_EQ(all_series(store)[0].points.size(), static_cast<std::size_t>(commit));
+  }
 }
 
 TEST(FolderStore, NamesFileAndLineOfDamage) {

@@ -101,7 +101,10 @@ TEST_F(Strips, MarkAnnotationsOfChangesThatAreRaisedNoMoreAndBeginAnEpochThere) 
   measure(kernel(), 21, 40, 1.1);
   const CheckReport report = look();
   ASSERT_EQ(report.alerts.size(), 1U);
-  store_.annotate({0, report.alerts[0].commit, AlertState::expected, {kernel().id()}, "f64 sums"});
+  store_.annotate([&] {
+    return Annotation{
+        0, report.alerts[0].commit, AlertState::expected, {kernel().id()}, "f64 sums"};
+  });
   const std::vector<Strip> all = strips();
   ASSERT_EQ(all.size(), 1U);
   ASSERT_EQ(all[0].marks.size(), 1U);
