@@ -23,7 +23,8 @@ struct Asked {
 };
 
 /// Groups changes into alerts. A change joins the alert of a commit that may be its own as well,
-/// in the order in which they were found, so that later changes move no alert.
+/// in the order in which they were found, so that later changes move no alert. An annotation has
+/// the series that people have looked at; other series of its commit are an alert of their own.
 class Collector {
  public:
   explicit Collector(const Annotations& annotations) : annotations_(annotations) {}
@@ -38,7 +39,7 @@ class Collector {
     });
     for (Change& change : changes_) place(change);
     std::vector<Alert> all;
-    for (auto& [commit, alert] : alerts_) {
+    for (auto& [home, alert] : alerts_) {
       const auto is_detail = [](const AlertMetric& metric) { return metric.key.is_detail(); };
       if (!std::ranges::all_of(alert.metrics, is_detail)) all.push_back(std::move(alert));
     }
@@ -50,34 +51,52 @@ class Collector {
   void place(Change& change) {
     Alert& alert = alerts_[home_of(change)];
     if (alert.metrics.empty()) {
+      const Annotation* annotation = annotations_.of(change.commit, change.metric.series);
       alert.commit = change.commit;
       alert.before = change.before;
       alert.latest = change.latest;
       alert.time = change.time;
-      if (const Annotation* annotation = annotations_.of(change.commit)) {
+      if (annotation != nullptr) {
         alert.state = annotation->state;
         alert.note = annotation->note;
       }
     }
     alert.metrics.push_back(std::move(change.metric));
   }
-  [[nodiscard]] std::string home_of(const Change& change) const {
-    if (alerts_.contains(change.commit)) return change.commit;
+  /// The commit of an alert, and the state that its series are in.
+  using Home = std::pair<std::string, AlertState>;
+
+  [[nodiscard]] Home home_of(const Change& change) const {
+    if (const std::optional<Home> own = alert_at(change.commit, change)) return *own;
     for (const std::string& commit : change.likely) {
-      const auto found = alerts_.find(commit);
+      const std::optional<Home> found = alert_at(commit, change);
       const auto is_its = [&](const AlertMetric& metric) {
         return metric.series == change.metric.series;
       };
       // A series has two changes between these commits, so they are not one.
-      if (found == alerts_.end() || std::ranges::any_of(found->second.metrics, is_its)) continue;
-      return commit;
+      if (!found || std::ranges::any_of(alerts_.at(*found).metrics, is_its)) continue;
+      return *found;
     }
-    return change.commit;
+    return {change.commit, state_at(change.commit, change)};
+  }
+  [[nodiscard]] AlertState state_at(const std::string& commit, const Change& change) const {
+    const Annotation* annotation = annotations_.of(commit, change.metric.series);
+    return annotation == nullptr ? AlertState::raised : annotation->state;
+  }
+  /// The alert of a commit in the state of the change's series. A detail explains any.
+  [[nodiscard]] std::optional<Home> alert_at(const std::string& commit,
+                                             const Change& change) const {
+    const Home own{commit, state_at(commit, change)};
+    if (alerts_.contains(own)) return own;
+    const auto first = alerts_.lower_bound({commit, AlertState::raised});
+    const bool is_there = first != alerts_.end() && first->first.first == commit;
+    if (!is_there || !change.metric.key.is_detail()) return std::nullopt;
+    return first->first;
   }
 
   const Annotations& annotations_;
   std::vector<Change> changes_;
-  std::map<std::string, Alert> alerts_;
+  std::map<Home, Alert> alerts_;
 };
 
 /// Counts the commits of a series whose order is not sure.
@@ -302,7 +321,13 @@ const Alert& find_alert(const CheckReport& report, std::string_view commit) {
     if (may_mean(commit, alert.commit)) found.push_back(&alert);
     known += (known.empty() ? "" : ", ") + alert.commit;
   }
-  if (found.size() == 1 && !commit.empty()) return *found.front();
+  const bool is_one = !found.empty() && std::ranges::all_of(found, [&](const Alert* alert) {
+    return alert->commit == found.front()->commit;
+  });
+  if (is_one && !commit.empty()) {
+    // The series that nobody has looked at come first.
+    return **std::ranges::min_element(found, {}, &Alert::state);
+  }
   if (found.empty()) {
     throw ConfigError(
         fmt::format("no alert is called {}. There {}.", escape_for_terminal(commit),

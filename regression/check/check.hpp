@@ -59,10 +59,12 @@ struct AlertMetric {
   std::string ended_by;  ///< commit of the later change; empty if there is none
 };
 
-/// All metrics that changed between two commits. An alert keeps its commit from the check that
-/// raised it on.
+/// All metrics that changed between two commits and are in one state. An alert keeps its commit
+/// from the check that raised it on.
 struct Alert {
-  std::string commit;  ///< first commit at the new level; names the alert
+  /// First commit at the new level; names the alert. Series of one commit in other states are
+  /// alerts of their own.
+  std::string commit;
   std::string before;  ///< last commit at the old level; search the range (before, latest]
   std::string latest;  ///< last commit that may be the first at the new level
   std::int64_t time = 0;
@@ -159,7 +161,8 @@ CheckReport check(Store& store, const std::function<bool(const SeriesKey&)>& wan
 /// regression if an alert fails; else inconclusive if reruns are needed; else ok.
 ExitCode exit_code(const CheckReport& report);
 
-/// The alert of a commit, whose name may be abbreviated. Throws ConfigError if none or several
+/// The alert of a commit, whose name may be abbreviated; of several in other states the new one.
+/// Throws ConfigError if none or several
 /// match.
 const Alert& find_alert(const CheckReport& report, std::string_view commit);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -134,7 +135,7 @@ class SeriesJudge {
   /// Whether the last alert had an annotation already when a commit was made. What a known drift
   /// adds later is new.
   [[nodiscard]] bool is_dealt_with(std::size_t place) const {
-    const Annotation* known = annotations_.of(judged_.changes.back().commit);
+    const Annotation* known = annotations_.of(judged_.changes.back().commit, id_);
     return known != nullptr && known->state != AlertState::raised &&
            known->time < commits_[place].time;
   }
@@ -249,9 +250,13 @@ class SeriesJudge {
   }
   /// Whether the digits of the text may be all that the newest commit is beyond the margin by.
   [[nodiscard]] bool is_rounding(const NewPoint& judged) const {
-    double rounding = 0;
-    for (const CommitPoint& commit : commits_) rounding = std::max(rounding, commit.rounding);
-    const double change = std::abs(judged.ratio - 1) * judged.level - 2 * rounding;
+    std::vector<double> of_level;
+    for (std::size_t i = start_; i + 1 < commits_.size(); ++i) {
+      of_level.push_back(commits_[i].rounding);
+    }
+    // The level is a median, so a few coarse points in it say nothing.
+    const double rounding = commits_.back().rounding + (of_level.empty() ? 0 : median(of_level));
+    const double change = std::abs(judged.ratio - 1) * judged.level - rounding;
     return rounding > 0 && change <= rules_.newest.margin * judged.level;
   }
   /// Reports that a history jumps, unless something else happened.
@@ -273,20 +278,21 @@ class SeriesJudge {
 }  // namespace
 
 Annotations::Annotations(std::span<const Annotation> all) {
-  for (const Annotation& annotation : all) last_.insert_or_assign(annotation.commit, annotation);
+  for (const Annotation& annotation : all) {
+    for (const std::string& series : annotation.series) {
+      last_.insert_or_assign({annotation.commit, series}, annotation);
+    }
+  }
 }
 
-const Annotation* Annotations::of(const std::string& commit) const {
-  const auto found = last_.find(commit);
+const Annotation* Annotations::of(const std::string& commit, const std::string& series) const {
+  const auto found = last_.find({commit, series});
   return found == last_.end() ? nullptr : &found->second;
 }
 
 std::size_t Annotations::settle(std::span<const CommitPoint> commits, std::size_t place,
                                 const std::string& series, std::size_t near) const {
-  const auto is_marked = [&](std::size_t at) {
-    const Annotation* found = of(commits[at].commit);
-    return found != nullptr && std::ranges::binary_search(found->series, series);
-  };
+  const auto is_marked = [&](std::size_t at) { return of(commits[at].commit, series) != nullptr; };
   for (std::size_t distance = 0; distance <= near; ++distance) {
     if (place + distance < commits.size() && is_marked(place + distance)) return place + distance;
     // The first commit of all cannot start a new level.
@@ -299,11 +305,8 @@ std::vector<std::size_t> Annotations::epochs(std::span<const CommitPoint> commit
                                              const std::string& series) const {
   std::vector<std::size_t> starts{0};
   for (std::size_t place = 1; !last_.empty() && place < commits.size(); ++place) {
-    const Annotation* found = of(commits[place].commit);
-    if (found != nullptr && found->state == AlertState::expected &&
-        std::ranges::binary_search(found->series, series)) {
-      starts.push_back(place);
-    }
+    const Annotation* found = of(commits[place].commit, series);
+    if (found != nullptr && found->state == AlertState::expected) starts.push_back(place);
   }
   return starts;
 }

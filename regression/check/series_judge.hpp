@@ -3,6 +3,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "regression/check/check.hpp"
@@ -14,8 +15,8 @@ class Annotations {
  public:
   /// `all` is sorted by time, latest last, as Store::annotations() returns it.
   explicit Annotations(std::span<const Annotation> all);
-  /// The latest annotation of an alert; nullptr if there is none.
-  [[nodiscard]] const Annotation* of(const std::string& commit) const;
+  /// The latest annotation of the alert of a commit that has this series; nullptr if none has.
+  [[nodiscard]] const Annotation* of(const std::string& commit, const std::string& series) const;
   /// The place of the nearest commit, at most `near` places from `place`, with an annotation of
   /// this series; `place` if there is none. A change point may move by a place or two when points
   /// are added.
@@ -26,7 +27,7 @@ class Annotations {
                                                 const std::string& series) const;
 
  private:
-  std::map<std::string, Annotation> last_;  ///< by commit
+  std::map<std::pair<std::string, std::string>, Annotation> last_;  ///< by commit and series
 };
 
 /// A change of one series that belongs in an alert.

@@ -28,8 +28,8 @@ AlertState parse_alert_state(std::string_view word);
 /// alert.
 bool may_follow(AlertState before, AlertState after);
 
-/// One line of annotations.jsonl: it sets the state of a commit's alert for these series. The
-/// latest annotation of an alert counts; within one second, the last line.
+/// One line of annotations.jsonl: it sets the state of a commit's alert for these series, and for
+/// no others. The latest annotation of a series counts; within one second, the last line.
 struct Annotation {
   std::int64_t time = 0;  ///< when it was made: s since 1970, UTC
   std::string commit;     ///< first commit at the new level, which names the alert

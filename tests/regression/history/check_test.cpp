@@ -11,6 +11,7 @@
 
 #include "core/base/error.hpp"
 #include "histories.hpp"
+#include "measured_history.hpp"
 #include "regression/history/listing.hpp"
 
 namespace dlscale::regression::history {
@@ -19,46 +20,8 @@ namespace {
 using samples::commit_name;
 using samples::kernel;
 using samples::run_of;
-using samples::TemporaryFolder;
 
-/// A history of kernels in a folder of its own, written commit by commit.
-class History : public testing::Test {
- protected:
-  History() : store_(samples::folder_store(folder_.path())) {}
-
-  /// One run of each of the commits, 1 % of noise around the level.
-  void measure(const SeriesKey& key, int first, int last, double level) {
-    for (int commit = first; commit <= last; ++commit) measure_once(key, commit, noisy(level));
-    flush();
-  }
-  void measure_once(const SeriesKey& key, int commit, double value) {
-    runs_.push_back(run_of({key}, commit, value, repeat_++));
-  }
-  void flush() {
-    store_.add(runs_);
-    runs_.clear();
-  }
-  [[nodiscard]] double noisy(double level) { return level * std::exp(noise_(generator_)); }
-  [[nodiscard]] CheckReport look() {
-    return check(store_, [](const SeriesKey&) { return true; });
-  }
-  [[nodiscard]] CheckReport mark(const Alert& alert, AlertState state) {
-    Annotation annotation{0, alert.commit, state, {}, "because"};
-    for (const AlertMetric& metric : alert.metrics) annotation.series.push_back(metric.series);
-    std::ranges::sort(annotation.series);
-    store_.annotate(annotation);
-    return look();
-  }
-
-  TemporaryFolder folder_;
-  Store store_;
-
- private:
-  std::vector<ImportedRun> runs_;
-  std::mt19937 generator_{7};
-  std::normal_distribution<double> noise_{0, 0.01};
-  int repeat_ = 0;
-};
+using History = samples::MeasuredHistory;
 
 TEST_F(History, OfFewCommitsIsANewBaselineAndNeverARegression) {
   measure(kernel(), 1, 5, 1.0);
@@ -211,6 +174,18 @@ TEST_P(RoundedHistory, IsRegressedBeyondItsLastDigit) {
   EXPECT_EQ(check_after(10 * before, 4 * before + after), ExitCode::regression);
 }
 
+/// The text of one night among JSON with all digits.
+TEST_F(History, AsksForRerunsHoweverCoarseOnePointOfItIs) {
+  for (int commit = 1; commit <= 30; ++commit) measure_once(kernel(), commit, noisy(0.0224));
+  flush();
+  ImportedRun coarse = run_of({kernel()}, 3, 0.02, 1000);
+  coarse.points[0].point.rounding = 0.005;
+  store_.add(std::vector{coarse});
+  measure_once(kernel(), 31, 0.0291);
+  flush();
+  EXPECT_EQ(look().series.at(0).state, SeriesState::needs_reruns);
+}
+
 TEST_F(History, AttachesAllMetricsOfACommitToOneAlert) {
   SeriesKey rate = kernel("rate");
   rate.direction = Direction::larger_is_better;
@@ -273,51 +248,6 @@ TEST_F(History, DetailsComeWithAnAlertAndRaiseNone) {
   const CheckReport report = look();
   ASSERT_EQ(report.alerts.size(), 1U);
   EXPECT_EQ(report.alerts[0].metrics.size(), 2U);
-}
-
-TEST_F(History, AcknowledgedAlertsFailNoMore) {
-  measure(kernel(), 1, 30, 1.0);
-  measure(kernel(), 31, 45, 1.1);
-  const Alert alert = look().alerts.at(0);
-  EXPECT_EQ(alert.state, AlertState::raised);
-  for (const AlertState state :
-       {AlertState::acknowledged, AlertState::fixed, AlertState::invalid}) {
-    const CheckReport report = mark(alert, state);
-    ASSERT_EQ(report.alerts.size(), 1U);
-    EXPECT_EQ(report.alerts[0].state, state);
-    EXPECT_EQ(report.alerts[0].note, "because");
-    EXPECT_EQ(exit_code(report), ExitCode::ok);
-  }
-  EXPECT_EQ(exit_code(mark(alert, AlertState::raised)), ExitCode::regression);
-}
-
-TEST_F(History, ItsAlertsAreInTheStateThatWasSaidLastInWhateverOrderBranchesWereMerged) {
-  measure(kernel(), 1, 30, 1.0);
-  measure(kernel(), 31, 45, 1.1);
-  const Alert alert = look().alerts.at(0);
-  const auto say = [&](std::int64_t time, AlertState state) {
-    store_.annotate({time, alert.commit, state, {alert.metrics[0].series}, ""});
-  };
-  say(200, AlertState::invalid);
-  say(100, AlertState::acknowledged);  // of the other branch, made before
-  EXPECT_EQ(look().alerts.at(0).state, AlertState::invalid);
-  say(300, AlertState::raised);
-  say(250, AlertState::fixed);
-  EXPECT_EQ(exit_code(look()), ExitCode::regression);
-}
-
-TEST_F(History, AnExpectedChangeBeginsANewEpochOfItsSeriesAlone) {
-  measure(kernel("a"), 1, 30, 1.0);
-  measure(kernel("a"), 31, 38, 1.5);
-  measure(kernel("b"), 1, 38, 1.0);
-  const CheckReport report = mark(look().alerts.at(0), AlertState::expected);
-  EXPECT_TRUE(report.alerts.empty());
-  ASSERT_EQ(report.series.size(), 2U);
-  for (const SeriesCheck& series : report.series) {
-    const bool is_a = series.key.axes.at("layer") == "a";
-    EXPECT_EQ(series.epoch, is_a ? commit_name(31) : "");
-    EXPECT_EQ(series.state, is_a ? SeriesState::new_baseline : SeriesState::as_before);
-  }
 }
 
 TEST_F(History, AnotherEnvironmentIsANewBaselineAndIsToldOf) {
@@ -475,17 +405,6 @@ TEST_F(History, ListsTheLatestCommitsAndTheirLevel) {
   EXPECT_NEAR(*rows[0].level, 2.0, 0.05);
   const auto since = list(store_, {all, samples::commit_time(44), 30});
   EXPECT_EQ(since[0].latest.size(), 2U);
-}
-
-TEST(AlertStates, GoForwardAndAreOpenedAgain) {
-  EXPECT_TRUE(may_follow(AlertState::raised, AlertState::expected));
-  EXPECT_TRUE(may_follow(AlertState::acknowledged, AlertState::fixed));
-  EXPECT_FALSE(may_follow(AlertState::fixed, AlertState::acknowledged));
-  EXPECT_FALSE(may_follow(AlertState::invalid, AlertState::fixed));
-  EXPECT_FALSE(may_follow(AlertState::expected, AlertState::acknowledged));
-  EXPECT_FALSE(may_follow(AlertState::raised, AlertState::raised));
-  EXPECT_TRUE(may_follow(AlertState::invalid, AlertState::raised));
-  EXPECT_THROW((void)parse_alert_state("solved"), ConfigError);
 }
 
 }  // namespace
