@@ -164,7 +164,7 @@ ExitCode answer_alone(const history::GitCommand& git, const history::Alert& aler
 ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
                  const std::string& script) {
   const TemporaryWorkTree tree(git, alert.latest);
-  const history::GitCommand there(tree.path());
+  const history::GitCommand there(tree.path(), history::GitCommand::MissingObjects::are_fetched);
   (void)there.expect({"bisect", "start", alert.latest, alert.before});
   ChildOptions options;
   options.time_to_heed_s *= 2;  // the gate gives its own children the same time
@@ -207,7 +207,9 @@ ExitCode bisect(const BisectOptions& options) {
         "slower. Name an alert of a regression, or compare two commits by dlscale gate.",
         escape_for_terminal(alert.commit)));
   }
-  const history::GitCommand git(options.repository);
+  const history::GitCommand git(options.repository,
+                                options.execute ? history::GitCommand::MissingObjects::are_fetched
+                                                : history::GitCommand::MissingObjects::are_errors);
   expect_commit(git, alert.before);
   expect_commit(git, alert.latest);
   const std::string commits =
