@@ -70,8 +70,13 @@ std::vector<fs::path> files_in(const fs::path& folder, std::vector<std::string>&
   std::vector<fs::path> others;
   constexpr std::array<std::string_view, 4> names{".json", ".txt", ".log", ".out"};
   for (const fs::path& file : named_paths(folder, names)) {
-    const bool is_known = history::kind_of_file(file) != history::ContentKind::unknown;
-    (is_known ? files : others).push_back(file);
+    try {
+      const bool is_known = history::kind_of_file(file) != history::ContentKind::unknown;
+      (is_known ? files : others).push_back(file);
+    } catch (const ConfigError& error) {
+      // An old log may be damaged; a file that is named is refused for that.
+      notes.push_back(fmt::format("passed over: {}", escape_for_terminal(error.what())));
+    }
   }
   std::ranges::sort(files);
   if (!others.empty()) {

@@ -7,6 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/text/time_text.hpp"
+#include "regression/history/commit_name.hpp"
 
 namespace dlscale::regression::history {
 namespace {
@@ -35,6 +36,12 @@ void expect_past(std::int64_t time, const std::string& what, const std::string& 
 void set_origin(ImportedRun& run, const RunOptions& options, const std::string& commit,
                 std::optional<std::int64_t> time) {
   run.commit = options.commit.empty() ? commit : options.commit;
+  const bool is_another =
+      !commit.empty() && !may_mean(run.commit, commit) && !may_mean(commit, run.commit);
+  if (is_another) {
+    run.notes.push_back(fmt::format("{} says that commit {} was measured, and counts as commit {}",
+                                    run.file, commit, run.commit));
+  }
   if (run.commit.empty()) {
     throw ConfigError(
         fmt::format("{} does not say which commit was measured, and a history is one of commits. "

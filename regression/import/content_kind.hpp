@@ -43,8 +43,8 @@ std::string unlabelled(std::string_view content);
 /// `kind` alone.
 std::vector<std::string_view> other_programs_in(std::string_view content, ContentKind kind);
 
-/// `unknown` if it is not a regular file or cannot be read. Decompresses gzip; throws ConfigError
-/// if that is damaged.
+/// `unknown` if it is not a regular file or cannot be opened. Throws ConfigError as read_input()
+/// does, such as for damaged gzip.
 ContentKind kind_of_file(const std::filesystem::path& path);
 
 /// Program that wrote a file which is not one of dlscale, for messages: "hyperfine", "JMH", "a
