@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -48,37 +49,46 @@ namespace fs = std::filesystem;
 struct Side {
   std::vector<ResultFile> results;
   report::Roundings roundings;
-
-  void add(report::PrintedResults printed) {
-    results.push_back(std::move(printed.results));
-    for (const auto& [key, rounding] : printed.roundings) {
-      roundings[key] = std::max(roundings[key], rounding);
-    }
-  }
 };
 
 /// Results of dlscale or of Google Benchmark. A folder may also hold other JSON.
-Side results_at(const std::string& path) {
-  Side side;
+std::vector<report::PrintedResults> results_at(const std::string& path) {
   std::error_code absent;
-  if (!fs::is_directory(path, absent)) {
-    side.add(report::compared_results(path));
-    return side;
-  }
-  side.results = all_results({path});
+  if (!fs::is_directory(path, absent)) return {report::compared_results(path)};
+  std::vector<report::PrintedResults> all;
+  for (ResultFile& file : all_results({path})) all.emplace_back().results = std::move(file);
   for (const fs::path& file : named_paths(path, std::array<std::string_view, 1>{".json"})) {
-    if (auto printed = report::google_results(file)) side.add(std::move(*printed));
+    if (auto printed = report::google_results(file)) all.push_back(std::move(*printed));
   }
-  if (!side.results.empty()) return side;
+  if (!all.empty()) return all;
   throw ConfigError(fmt::format(
       "the folder {} holds no results (*.jsonl, or *.json of Google Benchmark; each may "
       "end in .gz), so there is nothing to compare. Name another.",
       escape_for_terminal(path)));
 }
 
+/// The results of all files. Says what they leave out.
+Side joined(std::vector<report::PrintedResults> all) {
+  Side side;
+  for (report::PrintedResults& printed : all) {
+    for (const std::string& note : printed.notes) {
+      fmt::print(stderr, "dlscale: {}: {}\n", escape_for_terminal(printed.results.path.string()),
+                 note);
+    }
+    side.results.push_back(std::move(printed.results));
+    for (const auto& [key, rounding] : printed.roundings) {
+      side.roundings[key] = std::max(side.roundings[key], rounding);
+    }
+  }
+  return side;
+}
+
 ExitCode compare(const CompareOptions& options) {
-  const Side a = results_at(options.a);
-  const Side b = results_at(options.b);
+  std::vector<report::PrintedResults> files_a = results_at(options.a);
+  std::vector<report::PrintedResults> files_b = results_at(options.b);
+  report::keep_programs_apart(files_a, files_b);
+  const Side a = joined(std::move(files_a));
+  const Side b = joined(std::move(files_b));
   report::ComparisonReport report =
       report::compare(a.results, b.results, options.margin,
                       options.across ? report::AcrossPlaces::judged : report::AcrossPlaces::refused,

@@ -47,10 +47,24 @@ struct Pairs {
   std::map<Name, int> of_base;
   std::map<Name, int> of_changed;
   std::map<Name, std::string> units;  ///< units of the base's metrics
+  /// Metrics whose values are of other statistics in some run, and how: these differ anyway.
+  std::map<Name, std::string> unequal;
 };
+
+std::string statistic_words(const RunValue& value) {
+  return value.statistic == RunStatistic::single
+             ? "a single time"
+             : fmt::format("the {} of its times", run_statistic_name(value.statistic));
+}
 
 void add_pair(const Round& round, const std::string& changed, const RunValue& a, const RunValue& b,
               Pairs& pairs) {
+  if (a.statistic != b.statistic) {
+    pairs.unequal[{a.key, a.series}] =
+        fmt::format("in round {} the base gives {}, and the new version {}", round.number,
+                    statistic_words(a), statistic_words(b));
+    return;
+  }
   GateMetric& metric = pairs.metrics[{a.key, a.series}];
   metric.key = a.key;
   metric.series = a.series;
@@ -96,10 +110,13 @@ void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& n
   for (const Name& name : all) {
     const auto found = pairs.metrics.find(name);
     if (found != pairs.metrics.end() && found->second.pairs.size() == rounds) continue;
-    notes.push_back(
-        fmt::format("{} {} was not compared: of {} rounds the base measured it in {}, "
-                    "the new version in {}",
-                    name.first, name.second, rounds, pairs.of_base[name], pairs.of_changed[name]));
+    const auto unequal = pairs.unequal.find(name);
+    const std::string why =
+        unequal != pairs.unequal.end()
+            ? unequal->second + "; run both with the same repetitions"
+            : fmt::format("of {} rounds the base measured it in {}, the new version in {}", rounds,
+                          pairs.of_base[name], pairs.of_changed[name]);
+    notes.push_back(fmt::format("{} {} was not compared: {}", name.first, name.second, why));
     if (pairs.of_base[name] == static_cast<int>(rounds)) {
       missing.push_back({.key = name.first, .series = name.second, .unit = pairs.units[name]});
     }
@@ -182,8 +199,7 @@ double margin_of(const Judge& judge, const std::string& arm, const GateMetric& m
       judge.margins.try_emplace(GateMargins::key_type(arm, metric.key, metric.series), 0);
   if (is_new) {
     const auto first = std::span(differences).first(rounds);
-    place->second =
-        std::max(rule.margin, auto_margin(first, rule, rounding_above(first, rounded)));
+    place->second = std::max(rule.margin, auto_margin(first, rule, rounding_above(first, rounded)));
   }
   return place->second;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,8 +13,10 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/base/units.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/json_problem.hpp"
+#include "core/text/numbers.hpp"
 #include "regression/import/imports.hpp"
 #include "regression/import/printed_json.hpp"
 
@@ -58,6 +61,15 @@ bool has_number(const json& result, const char* key) {
   return result.contains(key) && result.at(key).is_number();
 }
 
+bool is_possible(double seconds) {
+  return seconds > 0 && seconds < max_plausible_time_s;
+}
+
+std::string impossible_text(double seconds) {
+  if (std::isnan(seconds)) return "has a time that is not a number";
+  return fmt::format("has a time of {:g} s, which no run takes", seconds);
+}
+
 /// `there`: the axes of the results so far.
 void add_result(ImportedRun& run, std::set<Facts>& there, const json& result) {
   if (!result.is_object() || !result.contains("command")) {
@@ -76,12 +88,15 @@ void add_result(ImportedRun& run, std::set<Facts>& there, const json& result) {
     return leave_out("has a mean, and neither single times nor a median, which histories compare");
   }
   if (times.empty()) return leave_out("has no times");
-  const auto wrong = std::ranges::find_if(times, [](double seconds) { return !(seconds > 0); });
-  if (wrong != times.end()) {
-    return leave_out(std::isnan(*wrong)
-                         ? "has a time that is not a number"
-                         : fmt::format("has a time of {:g} s, which no run takes", *wrong));
+  const std::size_t all = times.size();
+  const auto impossible = std::ranges::find_if_not(times, is_possible);
+  const std::string fault = impossible == times.end() ? "" : impossible_text(*impossible);
+  std::erase_if(times, [](double seconds) { return !is_possible(seconds); });
+  if (!fault.empty()) {
+    leave_out(fmt::format("{}; {} of {} count", fault,
+                          counted(static_cast<long long>(times.size()), "time"), all));
   }
+  if (times.empty()) return;
   KeyedPoint point;
   point.key.suite = "hyperfine";
   point.key.axes = axes_of(result, command);

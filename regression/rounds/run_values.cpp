@@ -10,7 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +25,7 @@
 #include "regression/gate/gate_outlook.hpp"
 #include "regression/import/content_kind.hpp"
 #include "regression/import/google/google_file.hpp"
+#include "regression/import/google/google_samples.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -229,66 +230,27 @@ RunOutcome read_own(const fs::path& out) {
   return outcome;
 }
 
-/// The times of a file of Google Benchmark, and the benchmarks that have aggregates alone
-/// (--benchmark_report_aggregates_only).
-struct GoogleTimes {
-  Metrics repetitions;
-  Metrics medians;
-  std::set<std::string> aggregated;
-};
-
-void add_google(const history::GoogleFile& file, const history::GoogleRow& row, RunOutcome& outcome,
-                GoogleTimes& times) {
-  if (row.outcome == history::GoogleRow::Outcome::failed) {
-    throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.",
-                                  escape_for_terminal(row.name), escape_for_terminal(row.message)));
-  }
-  if (row.outcome == history::GoogleRow::Outcome::skipped) {
-    outcome.without_times.push_back(row.name + ": skipped" + history::in_brackets(row.message));
-    return;
-  }
-  if (row.outcome == history::GoogleRow::Outcome::ambiguous) {
-    outcome.without_times.push_back(row.name + ": " + row.message);
-    return;
-  }
-  if (!row.aggregate.empty()) times.aggregated.insert(row.name);
-  if (!row.aggregate.empty() && row.aggregate != "median") return;
-  const auto time = row.values.find("real_time");
-  if (time == row.values.end()) {
-    if (!row.aggregate.empty()) return;
-    outcome.without_times.push_back(row.name + ": it has no real_time");
-    return;
-  }
-  const bool is_median = !row.aggregate.empty();
-  Collected& metric = (is_median ? times.medians : times.repetitions)[{row.name, google_series}];
-  metric.unit = "s";
-  if (is_median) metric.statistic = RunStatistic::median;
-  metric.samples.push_back(time->second);
-  metric.rounding = std::max(metric.rounding, file.rounding(row, history::google_metrics.front()));
-}
-
-/// The repetitions of each benchmark, or else its median.
-Metrics judged_times(const GoogleTimes& times, RunOutcome& outcome) {
-  Metrics metrics = times.repetitions;
-  metrics.insert(times.medians.begin(), times.medians.end());
-  for (const std::string& name : times.aggregated) {
-    if (metrics.contains({name, google_series})) continue;
-    outcome.without_times.push_back(
-        name + ": neither repetitions nor a median (report_aggregates_only leaves them out)");
-  }
-  return metrics;
-}
-
 RunOutcome google_outcome(const history::GoogleFile& file) {
-  RunOutcome skipped;
-  GoogleTimes times;
-  for (const history::GoogleRow& row : file.rows) add_google(file, row, skipped, times);
-  RunOutcome outcome = outcome_of(judged_times(times, skipped));
-  outcome.without_times.insert(outcome.without_times.end(), skipped.without_times.begin(),
-                               skipped.without_times.end());
-  for (RunValue& value : outcome.values) {
-    const bool is_repetition = value.statistic == RunStatistic::minimum;
-    if (is_repetition && value.samples == 1) value.statistic = RunStatistic::single;
+  constexpr std::size_t wall_clock_alone = 1;
+  const history::GoogleCounted counted =
+      counted_samples(file, std::span(history::google_metrics).first(wall_clock_alone));
+  Metrics metrics;
+  for (const history::GoogleSamples& samples : counted.samples) {
+    Collected& metric = metrics[{samples.name, google_series}];
+    metric.unit = samples.metric->unit;
+    metric.samples = samples.values;
+    metric.rounding = samples.rounding;
+    if (samples.values.size() == 1) metric.statistic = RunStatistic::single;
+    if (samples.are_medians) metric.statistic = RunStatistic::median;
+  }
+  RunOutcome outcome = outcome_of(metrics);
+  for (const history::GoogleOmission& omission : counted.left_out) {
+    if (omission.why == history::GoogleOmission::Why::failed) {
+      throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.",
+                                    escape_for_terminal(omission.name),
+                                    escape_for_terminal(omission.message)));
+    }
+    outcome.without_times.push_back(omission_text(omission));
   }
   for (const auto& [fact, field] :
        {std::pair{"host", "host_name"}, std::pair{"cores", "num_cpus"}}) {

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,66 +21,49 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "regression/import/content_kind.hpp"
 #include "regression/import/google/google_file.hpp"
+#include "regression/import/google/google_samples.hpp"
 
 namespace dlscale::report {
 namespace {
 
 using regression::history::GoogleFile;
-using regression::history::GoogleRow;
 
-/// The compared metric: of the others one repeats it and one covers the processor only.
-constexpr const regression::history::GoogleMetric& real_time =
-    regression::history::google_metrics.front();
+using regression::history::GoogleOmission;
 
-/// Contents of the rows of one benchmark.
+/// What the file says of one benchmark.
 struct Benchmark {
-  std::string name;
-  std::vector<double> times;    ///< from repetitions
-  std::vector<double> medians;  ///< from files with aggregates only
-  double rounding = 0;          ///< of the coarsest of them
-  Status status = Status::ok;
-  std::string reason;
+  const regression::history::GoogleSamples* samples = nullptr;
+  std::vector<const GoogleOmission*> omissions;
 };
 
-void take(Benchmark& benchmark, const GoogleRow& row, const GoogleFile& file) {
-  if (row.outcome == GoogleRow::Outcome::failed) {
-    benchmark.status = Status::wrong;
-    benchmark.reason = row.message;
-  } else if (row.outcome == GoogleRow::Outcome::skipped && benchmark.status == Status::ok) {
-    benchmark.status = Status::unsupported;
-    benchmark.reason = "skipped" + regression::history::in_brackets(row.message);
-  } else if (row.outcome == GoogleRow::Outcome::ambiguous) {
-    benchmark.reason = row.message;
+/// The state of a benchmark without samples.
+void explain(const std::vector<const GoogleOmission*>& omissions, Measurement& measurement) {
+  using Why = GoogleOmission::Why;
+  for (const GoogleOmission* omission : omissions) {
+    const std::string& message = omission->message;
+    if (omission->why == Why::failed) {
+      measurement.status = Status::wrong;
+      measurement.reason = message;
+    } else if (measurement.status != Status::ok) {
+      continue;
+    } else if (omission->why == Why::skipped) {
+      measurement.status = Status::unsupported;
+      measurement.reason = "skipped" + regression::history::in_brackets(message);
+    } else if (omission->why == Why::no_median) {
+      measurement.reason = "neither repetitions nor a median";
+    } else {
+      const bool is_of_metric = omission->metric != nullptr;
+      measurement.reason =
+          is_of_metric ? fmt::format("{} {}", omission->metric->field, message) : message;
+    }
   }
-  const auto found = row.values.find(real_time.field);
-  if (found == row.values.end()) return;
-  benchmark.rounding = std::max(benchmark.rounding, file.rounding(row, real_time));
-  if (row.aggregate.empty()) benchmark.times.push_back(found->second);
-  if (row.aggregate == "median") benchmark.medians.push_back(found->second);
-}
-
-Measurement measured(Benchmark benchmark) {
-  Measurement measurement;
-  measurement.benchmark = benchmark.name;
-  measurement.status = benchmark.status;
-  measurement.reason = benchmark.reason;
-  std::vector<double>& times = benchmark.times.empty() ? benchmark.medians : benchmark.times;
-  if (benchmark.status == Status::ok && times.empty() && measurement.reason.empty()) {
-    measurement.reason = "neither repetitions nor a median";
-  }
-  if (benchmark.status != Status::ok || times.empty()) return measurement;
-  for (const double time : times) {
-    const std::string problem = regression::history::impossible(real_time, time);
-    if (problem.empty()) continue;
-    measurement.reason = fmt::format("{} {}", real_time.field, problem);
-    return measurement;
-  }
-  measurement.series[real_time.field] = make_series(real_time.unit, {std::move(times)});
-  return measurement;
 }
 
 Environment google_environment(const regression::history::Facts& context) {
   Environment environment;
+  if (const std::string program = regression::history::google_program(context); !program.empty()) {
+    environment.libraries["program"] = program;
+  }
   for (const auto& [name, value] : context) {
     if (name == "date") environment.date = value;
     if (name == "host_name") environment.host_hash = value;
@@ -95,22 +79,35 @@ Environment google_environment(const regression::history::Facts& context) {
   return environment;
 }
 
+/// The compared metric is the wall clock: of the others one repeats it and one covers the processor
+/// only.
 PrintedResults results_of(const GoogleFile& file) {
-  std::vector<Benchmark> benchmarks;
-  std::map<std::string_view, std::size_t> places;  // indices of these, by name
-  for (const GoogleRow& row : file.rows) {
-    const auto [place, is_new] = places.try_emplace(row.name, benchmarks.size());
-    if (is_new) benchmarks.emplace_back().name = row.name;
-    take(benchmarks[place->second], row, file);
+  const auto counted =
+      counted_samples(file, std::span(regression::history::google_metrics).first(1));
+  std::map<std::string, Benchmark> benchmarks;
+  for (const auto& samples : counted.samples) benchmarks[samples.name].samples = &samples;
+  for (const auto& omission : counted.left_out) {
+    benchmarks[omission.name].omissions.push_back(&omission);
   }
   PrintedResults printed;
+  printed.program = regression::history::google_program(file.context);
   ResultFile& results = printed.results;
   results.header.benchmark = "Google Benchmark";
   results.header.environment = google_environment(file.context);
   results.complete = true;
-  for (Benchmark& benchmark : benchmarks) {
-    if (benchmark.rounding > 0) printed.roundings[benchmark.name] = benchmark.rounding;
-    results.measurements.push_back(measured(std::move(benchmark)));
+  for (const auto& [name, benchmark] : benchmarks) {
+    Measurement& measurement = results.measurements.emplace_back();
+    measurement.benchmark = name;
+    if (benchmark.samples == nullptr) {
+      explain(benchmark.omissions, measurement);
+      continue;
+    }
+    const auto& samples = *benchmark.samples;
+    measurement.series[samples.metric->field] = make_series(samples.metric->unit, {samples.values});
+    if (samples.rounding > 0) printed.roundings[name] = samples.rounding;
+    for (const GoogleOmission* omission : benchmark.omissions) {
+      printed.notes.push_back("left out: " + omission_text(*omission));
+    }
   }
   return printed;
 }
@@ -139,7 +136,36 @@ void refuse_other_programs(const std::filesystem::path& path, std::string_view c
                                    : "Add both files to a history, whose check judges them."));
 }
 
+void add_programs(std::set<std::string>& programs, std::span<const PrintedResults> side) {
+  for (const PrintedResults& printed : side) {
+    if (!printed.program.empty()) programs.insert(printed.program);
+  }
+}
+
+void name_program(PrintedResults& printed) {
+  if (printed.program.empty()) return;
+  Roundings roundings;
+  for (Measurement& measurement : printed.results.measurements) {
+    const auto rounding = printed.roundings.find(measurement.key());
+    measurement.axes["program"] = printed.program;
+    if (rounding != printed.roundings.end()) roundings[measurement.key()] = rounding->second;
+  }
+  printed.roundings = std::move(roundings);
+}
+
 }  // namespace
+
+void keep_programs_apart(std::span<PrintedResults> a, std::span<PrintedResults> b) {
+  for (const std::span<PrintedResults> side : {a, b}) {
+    std::set<std::string> programs;
+    add_programs(programs, side);
+    if (programs.size() < 2) continue;
+    for (const std::span<PrintedResults> each : {a, b}) {
+      for (PrintedResults& printed : each) name_program(printed);
+    }
+    return;
+  }
+}
 
 std::optional<PrintedResults> google_results(const std::filesystem::path& path) {
   const std::string content = read_input(path, "Check the path.");
@@ -153,7 +179,9 @@ PrintedResults compared_results(const std::filesystem::path& path) {
   const ContentKind kind = regression::history::kind_of_content(content);
   if (kind == ContentKind::google_benchmark) return read_google(path, content);
   if (kind != ContentKind::result) refuse_other_programs(path, content, kind);
-  return {parse_results(path, content), {}};
+  PrintedResults own;
+  own.results = parse_results(path, content);
+  return own;
 }
 
 }  // namespace dlscale::report

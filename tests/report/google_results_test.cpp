@@ -87,6 +87,9 @@ TEST(GoogleResults, TellWhatFailedAndWhatIsNoNumber) {
         std::tuple{R"({"name": "comm", "skipped": true})", Verdict::inconclusive,
                    "B is unsupported (skipped)"},
         std::tuple{R"({"name": "comm", "repetition_index": 0, "real_time": 2},
+                       {"name": "comm", "error_occurred": true, "error_message": "no device"})",
+                   Verdict::wrong, "B is wrong (no device)"},
+        std::tuple{R"({"name": "comm", "repetition_index": 0, "real_time": 0},
                        {"name": "comm", "repetition_index": 1, "real_time": NaN})",
                    Verdict::inconclusive, "B is without times"}}) {
     const ComparisonReport report = compare(std::vector{a}, std::vector{results_of(row)}, 0.02);
@@ -134,6 +137,48 @@ TEST(GoogleResults, HaveNoTimesThatNothingTakes) {
   }
 }
 
+/// As in histories and gates.
+TEST(GoogleResults, LeaveOutARepetitionThatNothingTakesAndSaySo) {
+  for (const char* time : {"0", "NaN", "-1", "1e300"}) {
+    const TemporaryFile file(fmt::format(R"({{"context": {{}}, "benchmarks": [
+          {{"name": "A", "repetition_index": 0, "real_time": {}, "time_unit": "s"}},
+          {{"name": "A", "repetition_index": 1, "real_time": 10, "time_unit": "s"}},
+          {{"name": "A", "repetition_index": 2, "real_time": 11, "time_unit": "s"}}]}})",
+                                         time));
+    const PrintedResults printed = google_results(file.path()).value();
+    EXPECT_EQ(printed.results.measurements.at(0).at("real_time").samples[0],
+              (std::vector<double>{10, 11}));
+    ASSERT_EQ(printed.notes.size(), 1U) << time;
+    EXPECT_TRUE(printed.notes[0].starts_with("left out: A: its real_time is ")) << printed.notes[0];
+  }
+}
+
+PrintedResults of_program(const std::string& program, double time) {
+  return google_results(
+             TemporaryFile(fmt::format(R"({{"context": {{"executable": "{}"}}, "benchmarks": [
+               {{"name": "BM_Copy", "real_time": {}, "time_unit": "us"}}]}})",
+                                       program, time))
+                 .path())
+      .value();
+}
+
+/// Programs may have benchmarks of the same name.
+TEST(GoogleResults, OfSeveralProgramsAreComparedProgramByProgram) {
+  std::vector a{of_program("/a/bench_x", 10), of_program("/a/bench_y", 100)};
+  std::vector b{of_program("C:\\\\b\\\\bench_x", 20), of_program("bench_y", 100)};
+  EXPECT_EQ(b[0].program, "bench_x");
+  keep_programs_apart(a, b);
+  EXPECT_EQ(a[0].results.measurements[0].key(), "BM_Copy program=bench_x");
+  EXPECT_EQ(b[0].results.measurements[0].key(), a[0].results.measurements[0].key());
+  EXPECT_EQ(b[1].results.measurements[0].key(), a[1].results.measurements[0].key());
+  EXPECT_NE(a[0].results.measurements[0].key(), a[1].results.measurements[0].key());
+  EXPECT_EQ(a[0].roundings.count("BM_Copy program=bench_x"), a[0].roundings.size());
+  std::vector old{of_program("bench_old", 10)};
+  std::vector now{of_program("bench_new", 20)};
+  keep_programs_apart(old, now);
+  EXPECT_EQ(now[0].results.measurements[0].key(), "BM_Copy");
+}
+
 TEST(GoogleResults, OfVersionsBefore15HaveTheirRepetitionsAlone) {
   const ResultFile file = results_of(
       R"({"name": "A", "real_time": 2}, {"name": "A", "real_time": 3},
@@ -147,8 +192,9 @@ TEST(GoogleResults, OfVersionsBefore15HaveTheirRepetitionsAlone) {
 std::string repetitions(const std::string& time) {
   std::string rows;
   for (int i = 0; i < 5; ++i) {
-    rows += fmt::format(R"({}{{"name": "BM", "repetition_index": {}, "real_time": {}, "time_unit": "ns"}})",
-                        i == 0 ? "" : ", ", i, time);
+    rows += fmt::format(
+        R"({}{{"name": "BM", "repetition_index": {}, "real_time": {}, "time_unit": "ns"}})",
+        i == 0 ? "" : ", ", i, time);
   }
   return rows;
 }
@@ -169,9 +215,8 @@ TEST(GoogleResults, AreJudgedByWhatTheirDigitsAllow) {
     SCOPED_TRACE(times.first + " to " + times.second);
     const PrintedResults a = printed_results(repetitions(times.first));
     const PrintedResults b = printed_results(repetitions(times.second));
-    const ComparisonReport report =
-        compare(std::vector{a.results}, std::vector{b.results}, 0.02, AcrossPlaces::refused,
-                a.roundings, b.roundings);
+    const ComparisonReport report = compare(std::vector{a.results}, std::vector{b.results}, 0.02,
+                                            AcrossPlaces::refused, a.roundings, b.roundings);
     EXPECT_EQ(report.rows.at(0).verdict, verdict);
     const bool is_hidden = verdict == Verdict::inconclusive;
     const std::string lead = comparison_document(report).lead;

@@ -190,6 +190,12 @@ std::string impossible(const GoogleMetric& metric, double value) {
   return fmt::format("is {}, which nothing measured can be", value);
 }
 
+std::string google_program(const Facts& context) {
+  const auto found = context.find("executable");
+  if (found == context.end()) return "";
+  return found->second.substr(found->second.find_last_of("/\\") + 1);  // npos + 1 is 0
+}
+
 double GoogleFile::rounding(const GoogleRow& row, const GoogleMetric& metric) const {
   const auto value = row.values.find(metric.field);
   const auto printed = digits.find(metric.field);

@@ -57,6 +57,10 @@ struct GoogleFile {
   [[nodiscard]] double rounding(const GoogleRow& row, const GoogleMetric& metric) const;
 };
 
+/// The program that wrote a file, without its folder, whose place does not matter; empty if the
+/// context does not say.
+std::string google_program(const Facts& context);
+
 /// Throws ConfigError without the name of the file for invalid JSON (with the line), and if it
 /// lacks a list of rows or no row has a name. One bad row is ambiguous: the others count.
 GoogleFile read_google_file(std::string_view text);

@@ -95,6 +95,23 @@ TEST(GateVerdict, IsAsBadAsItsWorstMetric) {
   EXPECT_EQ(verdict_on({}).verdict, Verdict::inconclusive);
 }
 
+/// A minimum lies below the median of the same times, so their difference is no change.
+TEST(GateVerdict, ComparesNoStatisticsThatDiffer) {
+  for (const RunStatistic statistic : {RunStatistic::median, RunStatistic::single}) {
+    std::vector<Round> rounds = rounds_of_two(1.1, 1.0);
+    for (Round& round : rounds) round.runs[changed_arm].values[0].statistic = statistic;
+    const GateReport report = verdict_on(rounds);
+    ASSERT_EQ(report.metrics.size(), 1U);
+    EXPECT_EQ(report.verdict, Verdict::not_regressed);
+    ASSERT_EQ(report.missing.size(), 1U);
+    EXPECT_EQ(report.missing[0].key, "gemm");
+    EXPECT_NE(report.notes.at(0).find("gemm time was not compared: in round"), std::string::npos)
+        << report.notes.at(0);
+    EXPECT_NE(report.notes.at(0).find("the base gives the minimum of its times"),
+              std::string::npos);
+  }
+}
+
 TEST(GateReport, IsInvalidInItsFileToo) {
   const GateReport report = verdict_on(rounds_of(1, 1, 1), {}, 4);
   EXPECT_TRUE(gate_report_of(to_json(report), "x").invalid);

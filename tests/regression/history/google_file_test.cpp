@@ -51,6 +51,40 @@ TEST(GoogleFile, IsReadWithNumbersThatAreNone) {
   EXPECT_TRUE(std::isnan(file.rows[3].values.at("real_time")));
 }
 
+/// As in gates and comparisons.
+TEST(GoogleFile, LeavesOutARepetitionThatNothingTakesAndSaysSo) {
+  const ImportedRun run =
+      imported(R"({"context": {"executable": "C:\\ci\\4711\\bench.exe"}, "benchmarks": [
+    {"name": "A", "repetition_index": 0, "real_time": 0, "time_unit": "s"},
+    {"name": "A", "repetition_index": 1, "real_time": 10, "time_unit": "s"},
+    {"name": "A", "repetition_index": 2, "real_time": 12, "time_unit": "s"}]})");
+  ASSERT_EQ(run.points.size(), 1U);
+  EXPECT_EQ(run.points[0].point.summary.n, 2);
+  EXPECT_EQ(run.points[0].key.axes.at("program"), "bench.exe");
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_EQ(run.notes[0], "left out: real_time of A is 0, which nothing measured can be");
+}
+
+/// A wrong answer makes the speed of the others worthless.
+TEST(GoogleFile, CountsNoRepetitionOfABenchmarkThatFailed) {
+  const ImportedRun run = imported(R"({"context": {}, "benchmarks": [
+    {"name": "A", "repetition_index": 0, "real_time": 10, "time_unit": "s"},
+    {"name": "A", "repetition_index": 1, "error_occurred": true, "error_message": "wrong sum"},
+    {"name": "B", "real_time": 12, "time_unit": "s"}]})");
+  ASSERT_EQ(run.points.size(), 1U);
+  EXPECT_EQ(run.points[0].key.axes.at("benchmark"), "B");
+}
+
+TEST(Hyperfine, LeavesOutTimesThatNoRunTakesAndSaysSo) {
+  const ImportedRun run = imported(R"({"results": [
+    {"command": "a", "times": [1.0, 0, 1.1, null]}, {"command": "b", "times": [0]}]})");
+  ASSERT_EQ(run.points.size(), 1U);
+  EXPECT_EQ(run.points[0].point.summary.n, 2);
+  ASSERT_EQ(run.notes.size(), 2U);
+  EXPECT_EQ(run.notes[0], "left out: a has a time of 0 s, which no run takes; 2 times of 4 count");
+  EXPECT_EQ(run.notes[1], "left out: b has a time of 0 s, which no run takes; 0 times of 1 count");
+}
+
 TEST(GoogleFile, LeavesOutOfAHistoryWhatIsNoNumberByItsName) {
   const ImportedRun run = imported(odd);
   std::vector<std::string> series;
@@ -161,12 +195,12 @@ TEST(GoogleFile, MergesNoBenchmarksOfOneName) {
 TEST(GoogleFile, CallsAggregatesOfVersion14ByTheirBenchmark) {
   const auto row = [](const char* name, const char* aggregate) {
     return fmt::format(
-        R"({{"name": "{}", "run_type": "aggregate", "aggregate_name": "{}", "real_time": 3}})", name,
-        aggregate);
+        R"({{"name": "{}", "run_type": "aggregate", "aggregate_name": "{}", "real_time": 3}})",
+        name, aggregate);
   };
-  EXPECT_EQ(names_in(row("A/8_median", "median") + "," + row("B_p99", "p99") + "," +
-                     row("C", "mean")),
-            (std::vector<std::string>{"A/8 median", "B p99", "C mean"}));
+  EXPECT_EQ(
+      names_in(row("A/8_median", "median") + "," + row("B_p99", "p99") + "," + row("C", "mean")),
+      (std::vector<std::string>{"A/8 median", "B p99", "C mean"}));
 }
 
 TEST(GoogleFile, NamesBenchmarksThatHaveOnlyOtherAggregates) {
@@ -195,8 +229,8 @@ TEST(GoogleFile, LeavesOutABadRowByItsReasonAndTakesTheOthers) {
             "A was skipped (no AVX)"},
            {R"({"name": "A", "skipped": "skipped", "skip_message": ""})", "A was skipped"},
            {R"({"name": "A", "iterations": 9, "threads": 1})", "A: it has no times"}}) {
-    const ImportedRun run = imported(
-        R"({"context": {}, "benchmarks": [{"name": "B", "real_time": 5}, )" + row + "]}");
+    const ImportedRun run =
+        imported(R"({"context": {}, "benchmarks": [{"name": "B", "real_time": 5}, )" + row + "]}");
     EXPECT_EQ(run.points.size(), 1U) << row;
     ASSERT_EQ(run.notes.size(), 1U) << row;
     EXPECT_TRUE(run.notes[0].starts_with("left out: " + why)) << run.notes[0];
@@ -329,13 +363,13 @@ TEST_P(GoogleDigits, AreThoseOfTheFileWithTheMost) {
 
 INSTANTIATE_TEST_SUITE_P(
     Versions, GoogleDigits,
-    testing::Values(PrintedTimes{"1", "20", "ns", 0.5e-9},           // before 1.4
-                    PrintedTimes{"3", "40", "us", 0.5e-6},           // the same, ->Unit()
-                    PrintedTimes{"1", "20.25", "ns", 0.5e-11},       // zeros left out
-                    PrintedTimes{"0.01", "0.02", "us", 0.5e-8},      // two digits
+    testing::Values(PrintedTimes{"1", "20", "ns", 0.5e-9},       // before 1.4
+                    PrintedTimes{"3", "40", "us", 0.5e-6},       // the same, ->Unit()
+                    PrintedTimes{"1", "20.25", "ns", 0.5e-11},   // zeros left out
+                    PrintedTimes{"0.01", "0.02", "us", 0.5e-8},  // two digits
                     PrintedTimes{"1.0000000000000000e+00", "2.0000000000000000e+00", "ns", 0},
                     PrintedTimes{"1.50e+01", "2.25e+03", "ns", 0.5e-10},
-                    PrintedTimes{"31270000", "1", "ns", 0}));        // a millionth does not matter
+                    PrintedTimes{"31270000", "1", "ns", 0}));  // a millionth does not matter
 
 TEST(GoogleFile, LeavesStrictJsonAsItIs) {
   const std::string text = file_with(
