@@ -95,12 +95,25 @@ std::string settings_text(const json& config, const json& arguments) {
   std::string text = "#";
   for (const auto& [words, name] :
        {std::pair("nThread", "nthreads"), std::pair("nGpus", "ngpus"),
-        std::pair("agg iters:", "aggregated_iterations"), std::pair("graph:", "graph")}) {
+        std::pair("agg iters:", "aggregated_iterations"), std::pair("graph:", "graph"),
+        std::pair("per-iteration timing:", "per_iter_timing")}) {
     const std::string value = word_of(member(config, name));
     if (!value.empty()) text += fmt::format(" {} {}", words, value);
   }
   const std::string unalign = option_of(arguments, 'u', "unalign");
   return unalign.empty() ? text : text + " unalign: " + unalign;
+}
+
+/// The time at which a test began, in the form that all versions so far write.
+std::string start_of(const json& document) {
+  const std::string text = word_of(member(document, "start_time"));
+  constexpr std::string_view form = "0000-00-00 00:00:00";
+  if (text.size() != form.size()) return "";
+  for (std::size_t i = 0; i < form.size(); ++i) {
+    const bool is_digit = text[i] >= '0' && text[i] <= '9';
+    if (form[i] == '0' ? !is_digit : text[i] != form[i]) return "";
+  }
+  return text;
 }
 
 constexpr std::size_t most_ranks = 100'000;
@@ -200,14 +213,14 @@ class Lines {
 
 }  // namespace
 
-std::vector<LauncherLine> lines_of_nccl_json(std::string_view content,
-                                             std::vector<std::string>& notes) {
+NcclJsonText text_of_nccl_json(std::string_view content, std::vector<std::string>& notes) {
   PrintedJson printed = printed_json(content);
   notes.insert(notes.end(), printed.notes.begin(), printed.notes.end());
   const std::string strict = std::move(printed.text);
   expect_json_depth(strict);
   try {
-    return Lines().of(json::parse(strict));
+    const json document = json::parse(strict);
+    return {Lines().of(document), start_of(document)};
   } catch (const json::exception& error) {
     throw ConfigError(json_problem(error, strict));
   }

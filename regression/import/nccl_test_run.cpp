@@ -127,6 +127,9 @@ void NcclTest::read_settings(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "nThread") key_.launch["threads"] = words[i + 1];
     if (words[i] == "nGpus") key_.launch["gpus_per_thread"] = words[i + 1];
+    // An event in each timed iteration costs time (-I 1, since 2.19).
+    const bool is_timed = words[i] == "timing:" && words[i + 1] != "0" && words[i + 1] != "false";
+    if (is_timed) key_.axes["per_iteration_timing"] = "yes";
     if (words[i] == "graph:" && words[i + 1] != "0") key_.axes["graph"] = words[i + 1];
     if (words[i] == "unalign:" && words[i + 1] != "0") key_.axes["unalign"] = words[i + 1];
     if (words[i] != "iters:" || i == 0) continue;

@@ -276,11 +276,12 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
       throw ConfigError(fmt::format("{} {}: {}", place, line.number, error.what()));
     }
   };
+  Origin origin;
   const bool is_json = run.content.find_first_not_of(" \t\r\n") == run.content.find('{');
   if (is_json) {
-    for (const LauncherLine& line : lines_of_nccl_json(run.content, run.notes)) {
-      read(line, "result");
-    }
+    NcclJsonText text = text_of_nccl_json(run.content, run.notes);
+    for (const LauncherLine& line : text.lines) read(line, "result");
+    origin.time = std::move(text.start_time);
   } else {
     LauncherLines lines(run.content);
     for (LauncherLine line; lines.next(line);) read(line, "line");
@@ -305,7 +306,7 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options) {
   without_headings.add_to(run);
   errors.add_to(run);
   note_repetitions(log.tests(), run);
-  return {};
+  return origin;
 }
 
 }  // namespace dlscale::regression::history

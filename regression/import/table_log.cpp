@@ -98,6 +98,13 @@ bool names_no_setting(std::string name) {
   return re2::RE2::FullMatch(name, pattern);
 }
 
+/// Whether the text behind a number of tasks says how far a job has come: "2 tasks left".
+bool says_what_is_left(const re2::StringPiece& text) {
+  static const re2::RE2 progress(
+      R"((?i)\s+(?:are |is |have |has |still )*(?:left|remain|to go|done|finish|complet|wait|pend|queue).*)");
+  return re2::RE2::FullMatch(text, progress);
+}
+
 bool has_decimal_comma(std::string_view word) {
   const std::size_t comma = word.find(',');
   if (comma == 0 || comma == std::string_view::npos || comma + 1 == word.size()) return false;
@@ -215,6 +222,7 @@ void LaunchTexts::set(const std::string& name, std::string value, const Launcher
   std::string& known = settings_[name];
   if (known == value) return;
   known = std::move(value);
+  last_.reset();
   last_line_ = fmt::format("line {}, {}", line.number, quoted_line(line.text));
 }
 
@@ -244,7 +252,9 @@ void LaunchTexts::read(const LauncherLine& line) {
   static const re2::RE2 number_of(
       R"((?i)\b(\d+)[ -](ranks?|nodes?|process(?:es)?|procs?|tasks?|gpus?|hosts?)\b)");
   rest = re2::StringPiece(text);
-  while (re2::RE2::FindAndConsume(&rest, number_of, &value, &name)) set(name, value, line);
+  while (re2::RE2::FindAndConsume(&rest, number_of, &value, &name)) {
+    if (!says_what_is_left(rest)) set(name, value, line);
+  }
   static const re2::RE2 named_number(
       R"((?i)\b(np|nprocs?|ranks|nodes|nnodes|ntasks|tasks|processes|procs|gpus|ppn|algo\w*|proto\w*))"
       R"((?:\s*:\s*|\s+)(\d+|ring|tree|nvls\w*|collnet\w*|ll|ll128|simple)\b)");
@@ -253,16 +263,19 @@ void LaunchTexts::read(const LauncherLine& line) {
 }
 
 Launch LaunchTexts::last() const {
-  Launch launch{"", last_line_};
-  for (const auto& [name, value] : settings_) launch.settings += name + "=" + value + "\n";
-  return launch;
+  if (last_ == nullptr) {
+    auto launch = std::make_shared<LaunchText>(LaunchText{"", last_line_});
+    for (const auto& [name, value] : settings_) launch->settings += name + "=" + value + "\n";
+    last_ = std::move(launch);
+  }
+  return last_;
 }
 
 void LaunchesOfSeries::add(const SeriesKey& key, const Launch& launch) {
-  const auto [found, is_new] = settings_.try_emplace(key.text(), launch.settings);
-  if (!is_new && found->second != launch.settings && second_line_.empty()) {
-    second_line_ = launch.line;
-  }
+  const auto [found, is_new] = launches_.try_emplace(key.text(), launch);
+  if (is_new || found->second == launch || !second_line_.empty()) return;
+  const auto settings = [](const Launch& one) { return one ? one->settings : std::string(); };
+  if (settings(found->second) != settings(launch)) second_line_ = launch ? launch->line : "";
 }
 
 void LaunchesOfSeries::expect_one_each() const {

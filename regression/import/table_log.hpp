@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,10 +62,12 @@ class JobErrors {
 };
 
 /// A launch as the text before its tables describes it.
-struct Launch {
+struct LaunchText {
   std::string settings;  ///< those that were printed up to then, and the last command line
   std::string line;      ///< that printed the last of them, quoted
 };
+/// Tables of one launch share it: a log may print its whole environment, and have many tables.
+using Launch = std::shared_ptr<const LaunchText>;
 
 /// Finds what programs and scripts print of the launches whose tables follow: command lines,
 /// variables of the environment, and numbers of ranks, nodes and devices. Numbers of repetitions,
@@ -79,6 +82,7 @@ class LaunchTexts {
 
   std::map<std::string, std::string> settings_;
   std::string last_line_;
+  mutable Launch last_;  ///< made of these when it is asked for; null after a change
 };
 
 /// The launches that series are of.
@@ -91,7 +95,7 @@ class LaunchesOfSeries {
   void expect_one_each() const;
 
  private:
-  std::map<std::string, std::string> settings_;
+  std::map<std::string, Launch> launches_;  ///< the first of each series
   std::string second_line_;
 };
 

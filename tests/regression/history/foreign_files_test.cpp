@@ -160,6 +160,21 @@ TEST(NcclTests, TakesItsJson) {
   EXPECT_NE(notes_of(run).find("wrong in 3 places"), std::string::npos);
 }
 
+TEST(NcclTests, TakeTheTimeOfTheirJson) {
+  const samples::TemporaryFolder folder;
+  samples::write_text(folder / "x.json", R"({"version":1,"start_time":"2026-08-01 10:00:00",
+ "args":["all_reduce_perf"],"nccl_version":22902,"config":{"nthreads":1,"ngpus":1},
+ "results":[{"size":8,"count":2,"type":"float","redop":"sum","root":"-1","out_of_place":null,
+ "in_place":{"time":12.5,"alg_bw":0.00064,"bus_bw":0.00064,"nwrong":0}}]})");
+  RunOptions options;
+  options.commit = "c1";
+  const ImportedRun run = read_run((folder / "x.json").string(), options);
+  EXPECT_NE(notes_of(run).find("2026-08-01 10:00:00, has no zone and counts as local time"),
+            std::string::npos)
+      << notes_of(run);
+  EXPECT_NEAR(static_cast<double>(run.time), 1'785'578'400.0, 24 * 3600);
+}
+
 TEST(ReadRun, TakesATimeWithoutAZoneAsLocalOrAsSaid) {
   const auto google = [](std::string_view date) {
     return R"({"context": {"date": ")" + std::string(date) +

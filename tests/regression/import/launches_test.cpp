@@ -58,6 +58,7 @@ TEST(Launches, AreRepetitionsOtherwise) {
            {"10:00:00 mpirun -np 2 ./osu_allreduce", "10:01:00 mpirun -np 2 ./osu_allreduce"},
            {"NCCL_ALGO=Ring", ""},
            {"NCCL_ALGO=Ring", "NCCL_ALGO=Ring"},
+           {"2 tasks left", "1 tasks left"},
            {"2 nodes", "+ sleep 1"}}) {
     for (const std::string& table : {std::string(osu_table), right_nccl()}) {
       const ImportedRun run = read_log(fmt::format("{}\n{}{}\n{}", first, table, second, table));

@@ -244,6 +244,17 @@ constexpr std::string_view devices =
 constexpr std::string_view right_end =
     R"(,"out_of_bounds":{"count":0,"okay":"true"},"average_bus_bandwidth":{"bandwidth":30.0,"okay":"unchecked"},"errors":[""],"end_time":"2026-08-01 10:01:00")";
 
+/// An event in each iteration makes it slower (-I 1, since 2.19).
+TEST(NcclJson, IsAnotherSeriesWithTimedIterations) {
+  for (const auto& [value, is_timed] :
+       {std::pair{"0", false}, std::pair{"\"false\"", false}, std::pair{"1", true},
+        std::pair{"\"true\"", true}}) {
+    const ImportedRun run = read_log(nccl_json(
+        fmt::format("{},\"per_iter_timing\":{}", devices, value), right_end, ""));
+    EXPECT_EQ(run.points.at(0).key.axes.contains("per_iteration_timing"), is_timed) << value;
+  }
+}
+
 TEST(NcclJson, IsTheSameSeriesAsTheText) {
   const ImportedRun run = read_log(nccl_json(devices, right_end, ""));
   EXPECT_EQ(run.points.size(), 12U);
