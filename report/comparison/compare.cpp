@@ -184,6 +184,7 @@ void agree_with_ratio(Comparison& row) {
   const double level = std::sqrt(row.a) * std::sqrt(row.b);
   row.a = level / std::sqrt(row.ratio);
   row.b = level * std::sqrt(row.ratio);
+  row.method += "; A and B are the middle level with this ratio, which their medians deny";
 }
 
 JudgedRow compare_series(const ComparedSeries& series, double margin) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -130,7 +131,7 @@ std::vector<double> bootstrap_log_medians(const Repeats& repeats) {
 class MannWhitney {
  public:
   MannWhitney(int n, int m) : n_(n), m_(m) {
-    if (n * m <= most_exact) count_arrangements();
+    if (static_cast<double>(n) * m <= most_exact) count_arrangements();
   }
 
   /// The largest k with P(U ≤ k) ≤ 2.5 %.
@@ -194,20 +195,73 @@ struct Limits {
   double smaller = 0;
 };
 
-Ratio from_repeats(const Repeats& a, const Repeats& b, const Limits& limits) {
-  std::vector<double> differences;
-  for (const double log_a : log_medians(a)) {
-    for (const double log_b : log_medians(b)) differences.push_back(log_b - log_a);
+/// All differences of a logarithm of B and one of A, in their order. They are counted and not kept,
+/// since there may be 10^8 of them.
+class Differences {
+ public:
+  Differences(std::vector<double> log_a, std::vector<double> log_b)
+      : a_(std::move(log_a)), b_(std::move(log_b)) {
+    std::ranges::sort(a_);
+    std::ranges::sort(b_);
   }
-  std::ranges::sort(differences);
+  [[nodiscard]] std::size_t size() const { return a_.size() * b_.size(); }
+  /// Number of differences ≤ `limit`.
+  [[nodiscard]] std::size_t not_above(double limit) const {
+    std::size_t count = 0;
+    std::size_t below = 0;  // falls with a smaller a
+    for (const double a : a_) {
+      while (below < b_.size() && b_[below] - a <= limit) ++below;
+      count += below;
+    }
+    return count;
+  }
+  /// Number of differences ≥ `limit`.
+  [[nodiscard]] std::size_t not_below(double limit) const {
+    return size() - not_above(std::nextafter(limit, -std::numeric_limits<double>::infinity()));
+  }
+  /// The difference at this place of the order, from 0: by bisection between two that are known.
+  [[nodiscard]] double at(std::size_t place) const {
+    double low = std::nextafter(b_.front() - a_.back(), -std::numeric_limits<double>::infinity());
+    double high = b_.back() - a_.front();
+    while (true) {
+      const double next = least_above(low);
+      if (not_above(next) > place) return next;
+      low = next;
+      const double middle = std::midpoint(low, high);
+      (not_above(middle) > place ? high : low) = middle;
+    }
+  }
+  [[nodiscard]] double median() const {
+    const std::size_t half = size() / 2;
+    return size() % 2 == 1 ? at(half) : std::midpoint(at(half - 1), at(half));
+  }
+
+ private:
+  [[nodiscard]] double least_above(double limit) const {
+    double least = std::numeric_limits<double>::infinity();
+    std::size_t first = 0;
+    for (const double a : a_) {
+      while (first < b_.size() && b_[first] - a <= limit) ++first;
+      if (first < b_.size()) least = std::min(least, b_[first] - a);
+    }
+    return least;
+  }
+
+  std::vector<double> a_;
+  std::vector<double> b_;
+};
+
+Ratio from_repeats(const Repeats& a, const Repeats& b, const Limits& limits) {
+  const Differences differences(log_medians(a), log_medians(b));
   const MannWhitney by_chance(static_cast<int>(a.size()), static_cast<int>(b.size()));
   const auto trim = static_cast<std::size_t>(by_chance.trim());
-  return {std::exp(median(differences)),
-          std::exp(differences[trim]),
-          std::exp(differences[differences.size() - 1 - trim]),
-          fmt::format("{} and {} repeats", a.size(), b.size()),
-          by_chance.share_up_to(not_above(differences, limits.larger)),
-          by_chance.share_up_to(not_below(differences, limits.smaller))};
+  return {
+      std::exp(differences.median()),
+      std::exp(differences.at(trim)),
+      std::exp(differences.at(differences.size() - 1 - trim)),
+      fmt::format("{} and {} repeats", a.size(), b.size()),
+      by_chance.share_up_to(static_cast<std::ptrdiff_t>(differences.not_above(limits.larger))),
+      by_chance.share_up_to(static_cast<std::ptrdiff_t>(differences.not_below(-limits.smaller)))};
 }
 
 Ratio from_samples(const Repeats& a, const Repeats& b, const Limits& limits) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 #include "report/comparison/compare.hpp"
 #include "report/comparison/comparison_table.hpp"
 #include "report/comparison/ratio.hpp"
@@ -46,6 +47,33 @@ TEST(MannWhitney, AgreesWithPublishedCriticalValues) {
   EXPECT_EQ(mann_whitney_trim(8, 8), 13);
   EXPECT_EQ(mann_whitney_trim(10, 10), 23);
   EXPECT_EQ(mann_whitney_trim(20, 20), 127);
+}
+
+/// The interval by all ratios of runs in their order.
+TEST(RatioOfMedians, IsThatOfAllRatiosInTheirOrder) {
+  for (const auto& [n, m] : {std::pair{5, 8}, std::pair{20, 20}, std::pair{7, 60}}) {
+    Repeats a = noisy(n, 1, 1.0, 3);
+    Repeats b = noisy(m, 1, 1.05, 4);
+    a[1] = a[0];
+    b[2] = b[0] = a[0];
+    std::vector<double> all;
+    for (const auto& of_a : a) {
+      for (const auto& of_b : b) all.push_back(std::log(of_b[0]) - std::log(of_a[0]));
+    }
+    std::ranges::sort(all);
+    const auto trim = static_cast<std::size_t>(mann_whitney_trim(n, m));
+    const Ratio ratio = ratio_of_medians(a, b);
+    EXPECT_EQ(ratio.low, std::exp(all[trim]));
+    EXPECT_EQ(ratio.high, std::exp(all[all.size() - 1 - trim]));
+    EXPECT_EQ(ratio.value, std::exp(median(all)));
+  }
+}
+
+TEST(RatioOfMedians, TakesManyRunsWithoutKeepingAllTheirRatios) {
+  const Ratio ratio = ratio_of_medians(noisy(20'000, 1, 1.0, 5), noisy(20'000, 1, 1.1, 6));
+  EXPECT_NEAR(ratio.value, 1.1, 0.001);
+  EXPECT_GT(ratio.low, 1.098);
+  EXPECT_LT(ratio.high, 1.102);
 }
 
 /// P(U = 0), P(U = 1), …, of probabilities, which do not overflow: the largest of the n + m values
