@@ -5,10 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,6 +25,7 @@
 #include "regression/gate/auto_margin.hpp"
 #include "regression/gate/gate.hpp"
 #include "regression/gate/gate_outlook.hpp"
+#include "regression/rounds/command_files.hpp"
 #include "regression/rounds/commit_builds.hpp"
 #include "regression/rounds/interleaved_rounds.hpp"
 #include "regression/rounds/output_word.hpp"
@@ -107,28 +106,6 @@ Measure measure_of(const GateOptions& options, const std::vector<std::string>& c
       options.measure, escape_for_terminal(command.back())));
 }
 
-/// The first word of a command line; empty if it is a part of the shell's language, as in "A=1 x".
-std::string first_word(const std::string& text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t\n"), text.size());
-  const std::size_t end = std::min(text.find_first_of(" \t\n;", begin), text.size());
-  const std::string word = text.substr(begin, end - begin);
-  const bool is_plain = std::ranges::all_of(word, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._+-", c) != nullptr;
-  });
-  return is_plain && !word.starts_with('-') ? word : "";
-}
-
-void expect_startable(const char* name, const std::string& text) {
-  const std::string word = first_word(text);
-  if (word.empty()) return;
-  const ProgramOutput found = run_program({"/bin/sh", "-c", "command -v \"$0\"", word});
-  if (found.code == 0) return;
-  throw ConfigError(fmt::format(
-      "the command of --{} begins with \"{}\", which is not a program here. Correct the "
-      "name, or write its path.",
-      name, word));
-}
-
 /// Refuses what was probably meant as {out}: the runs would be timed by the clock instead.
 void refuse_other_placeholder(const char* name, const std::string& text) {
   const std::string word = regression::word_like_output(text);
@@ -143,8 +120,7 @@ Arm foreign_arm(const char* name, const std::string& text, const GateOptions& op
   const std::vector<std::string> command = regression::shell_command(text);
   if (parse_measure(options.measure) != Measure::wall) refuse_other_placeholder(name, text);
   const Measure measure = measure_of(options, command);
-  // Rounds that are complete are judged without the programs.
-  if (!options.session.has_rounds()) expect_startable(name, text);
+  regression::expect_startable(name, text);
   return {name, command, {}, measure, Arm::Kind::foreign};
 }
 
@@ -229,6 +205,8 @@ Versions versions_of(const GateOptions& options) {
   Versions versions;
   versions.arms = {foreign_arm(base_arm, options.base, options),
                    foreign_arm(changed_arm, options.changed, options)};
+  versions.fingerprints = regression::fingerprint_of_command(options.base) + " " +
+                          regression::fingerprint_of_command(options.changed);
   return versions;
 }
 

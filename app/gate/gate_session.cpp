@@ -122,11 +122,6 @@ void RoundsSession::check_folder() const {
   }
 }
 
-bool RoundsSession::has_rounds() const {
-  std::error_code absent;
-  return !path_.empty() && !fresh_ && fs::exists(fs::path(path_) / regression::rounds_file, absent);
-}
-
 void RoundsSession::open() {
   if (!path_.empty()) return;
   const fs::path place = temporary_folder();

@@ -50,8 +50,6 @@ class RoundsSession {
   /// Checks the formats and the folder before anything runs; `like` is a document with the columns
   /// of the answer. Throws ConfigError.
   void check(const report::Document& like) const;
-  /// Whether the folder has rounds of an earlier call, which this one resumes.
-  [[nodiscard]] bool has_rounds() const;
   /// Measures until the task wants no more, after the rounds that the folder already has. These are
   /// refused if they have other commands, another seed or other `facts` (a JSON object). Keeps the
   /// rounds if a run fails.

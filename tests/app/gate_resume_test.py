@@ -42,6 +42,23 @@ class Resumption(GateTest):
         self.assertIn("-o names the folder, and --restart discards its rounds", done.stderr)
         self.assertEqual(self.gate(*other, "--restart").returncode, 1)
 
+    def test_rounds_of_a_program_that_was_built_anew_are_refused(self):
+        new = self.folder / "new"
+        for first_words in ("", "A=1 ", "/bin/sh "):
+            folder = self.folder / f"kept{len(first_words)}"
+            new.write_text(self.fake.read_text())
+            new.chmod(0o755)
+            words = [self.command("1.00"), f"{first_words}{new} {{out}} 1.00", "-o", folder]
+            self.assertEqual(self.gate(*words).returncode, 0)
+            self.assertIn("nothing was run", self.gate(*words).stderr)
+            new.write_text(self.fake.read_text().replace("$2", "2$2"))
+            done = self.gate(*words)
+            self.assertEqual(done.returncode, 2, first_words)
+            self.assertIn("other commands, programs or options", done.stderr)
+            self.assertEqual(self.gate(*words, "--restart").returncode, 1)
+            new.unlink()
+            self.assertEqual(self.gate(*words).returncode, 2, "the program is gone")
+
     def test_a_signal_keeps_the_rounds_that_are_done(self):
         folder = self.folder / "kept"
         slow = f"sleep 0.2; {self.command('1.00')}"
