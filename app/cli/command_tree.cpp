@@ -301,6 +301,7 @@ void CommandTree::declare(CLI::App& verb) {
   found->declare(verb, result_);
   offer_advanced_help(verb);
   refuse_empty_values(verb);
+  read_whole_numbers_in_base_10(verb);
 }
 
 void CommandTree::declare_all() {

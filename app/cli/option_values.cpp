@@ -59,6 +59,30 @@ void refuse_empty_values(CLI::App& command) {
   }
 }
 
+void read_whole_numbers_in_base_10(CLI::App& command) {
+  const auto read = [](std::string& text) -> std::string {
+    const std::size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+    if (text.size() <= sign + 1 || text[sign] != '0') return {};
+    if (text.find_first_not_of("0123456789", sign) == std::string::npos) {
+      const std::size_t first = std::min(text.find_first_not_of('0', sign), text.size() - 1);
+      text.erase(sign, first - sign);
+      return {};
+    }
+    const bool is_hexadecimal = text[sign + 1] == 'x' || text[sign + 1] == 'X';
+    return is_hexadecimal ? text + " is not a whole number in base 10. Write it in digits" : "";
+  };
+  for (CLI::Option* option : command.get_options({})) {
+    const std::string type = option->get_type_name();
+    // The transformation has an empty name, since help would show one as the kind of value.
+    if (type.starts_with("INT") || type.starts_with("UINT")) {
+      option->transform(CLI::Validator(read, ""));
+    }
+  }
+  for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) {
+    read_whole_numbers_in_base_10(*below);
+  }
+}
+
 void refuse_empty_item(const CLI::Option& option, std::string_view list) {
   const char comma = option.get_delimiter();
   if (comma == '\0' || list.empty()) return;

@@ -30,6 +30,11 @@ std::string one_of(const std::array<Enum, N>& all, std::string_view (*name_of)(E
 /// Call it when all options are declared.
 void refuse_empty_values(CLI::App& command);
 
+/// Makes every option of the command and its subcommands that holds whole numbers read them in base
+/// 10: CLI11 takes "010" for 8, and "0x20" for 32. Zeros in front mean nothing, as `seq -w` writes
+/// them; other bases are refused. Call it when all options are declared.
+void read_whole_numbers_in_base_10(CLI::App& command);
+
 /// Throws CLI::ValidationError if a list has an empty item ("1,,2"), which CLI11 would drop.
 /// `refuse_empty_items()` checks all lists among the words of a command line.
 void refuse_empty_item(const CLI::Option& option, std::string_view list);

@@ -76,6 +76,16 @@ class Verdicts(GateTest):
         self.assertIn("--rounds 4 can decide nothing", done.stderr)
         self.assertIn("Allow 5 or more", done.stderr)
 
+    def test_numbers_with_zeros_in_front_are_in_base_10(self):
+        folder = self.folder / "kept"
+        words = [self.command("1.00"), self.command("1.00"), "--seed", "010", "-o", folder]
+        self.assertEqual(self.gate(*words, "--rounds", "010").returncode, 0)
+        self.assertEqual(len(self.rounds(folder)), 10)
+        self.assertIn('"seed":10', (folder / "rounds.jsonl").read_text().splitlines()[0])
+        done = self.gate(*words, "--rounds", "0x20")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("0x20 is not a whole number in base 10", done.stderr)
+
     def test_a_margin_of_the_noise_is_said_up_front_and_decides_what_one_percent_cannot(self):
         wavering = f"case {{out}} in *[13579]-*) {self.command('1.017')};; *) {self.command('0.99')};; esac"
         done = self.gate(self.command("1.00"), wavering, "--margin", "auto", "--format", "json")
