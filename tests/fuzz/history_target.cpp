@@ -129,7 +129,20 @@ std::vector<std::string> osu_seeds() {
       "[1,0]<stdout>: # Datatype: MPI_CHAR.\n"
       "[1,0]<stdout>: # Size   Avg Latency(us)   Min Latency(us)   Max Latency(us)  Validation\n"
       "[1,0]<stdout>: 1   9.16   8.60   9.85   Pass\n"
-      "[1,0]<stdout>: 2   9.20   8.61   9.90   Fail\n"};
+      "[1,0]<stdout>: 2   9.20   8.61   9.90   Fail\n",
+      // A lost line break joined two rows, and other programs print their tables.
+      "# OSU MPI Allreduce Latency Test v7.3\n# Size  Avg Latency(us)\n8   2.6916   2.82\n32   "
+      "2.90\n"
+      "# nThread 1 nGpus 1 iters: 20 validation: 1\n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
+      "time  "
+      " algbw   busbw  #wrong\n"
+      "        1024           256     float     sum      -1    45.80    0.02    0.02       0    "
+      "43.80  "
+      "  0.02    0.02       0\n"
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             11024.1            11023.6            0.17\n"
+      "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n1   2.51\n"};
 }
 
 std::vector<std::string> hyperfine_seeds() {

@@ -75,12 +75,54 @@ std::size_t sides_of_nccl_row(const std::string& line) {
   return sides;
 }
 
-bool is_osu_row(const std::string& line) {
-  const std::vector<std::string> words = words_of(line);
+/// A line that begins as a row of OSU's benchmarks does: with a size, then numbers or a verdict.
+bool begins_as_osu_row(const std::vector<std::string>& words) {
   return words.size() >= 2 && is_whole(words[0]) &&
          std::all_of(words.begin() + 1, words.end(), [](const std::string& word) {
            return is_decimal(word) || word == "Pass" || word == "Fail";
          });
+}
+
+/// The columns of undamaged headings of OSU's benchmarks, set apart by two blanks or more; 0 for
+/// other headings.
+std::size_t osu_columns(std::string_view line) {
+  constexpr std::array<std::string_view, 7> known{
+      "Size",       "Avg Latency(us)",  "Min Latency(us)", "Max Latency(us)",
+      "Iterations", "Bandwidth (MB/s)", "Validation"};
+  line.remove_prefix(line.find("# Size") + 2);
+  std::size_t columns = 0;
+  while (!line.empty()) {
+    const std::string_view heading = line.substr(0, line.find("  "));
+    if (std::find(known.begin(), known.end(), heading) == known.end()) return 0;
+    ++columns;
+    line.remove_prefix(heading.size());
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  }
+  return columns;
+}
+
+/// Rows of OSU's benchmarks. Two rows that were joined are one line, of which no sample may come,
+/// and so is a row of another program.
+RowCount osu_rows(const std::string& content) {
+  RowCount rows;
+  bool has_headings = false;
+  std::size_t columns = 0;
+  bool is_in_other_table = false;
+  for (const std::string& line : lines_of(content)) {
+    if (has(line, "# Size")) {
+      has_headings = true;
+      is_in_other_table = false;
+      columns = osu_columns(line);
+      continue;
+    }
+    if (has(line, "busbw") || has(line, "#bytes")) is_in_other_table = true;
+    const std::vector<std::string> words = words_of(line);
+    const bool is_sure = !words.empty() && is_whole(words[0]);
+    const bool fits = !is_in_other_table && (columns == 0 || words.size() == columns);
+    if (has_headings && begins_as_osu_row(words)) ++rows.least;
+    if (line.find_first_of("0123456789") != std::string::npos && (!is_sure || fits)) ++rows.most;
+  }
+  return rows;
 }
 
 /// Rows below the first headings; lines with a digit may be rows behind what a launcher prints.
@@ -165,11 +207,13 @@ std::size_t told_by(std::string_view note, std::string_view format) {
   constexpr std::string_view left_out = "left out: ";
   if (!note.starts_with(left_out)) return 0;
   note.remove_prefix(left_out.size());
+  if (has(note, " printed into the file, which counts as one of ")) return 0;
   const bool is_whole_table = note.starts_with("the table ") || note.starts_with('"');
   if (format == "OSU" && is_whole_table) return any;
   std::size_t rows = 0;
   std::from_chars(note.data(), note.data() + note.size(), rows);
-  const bool is_of_many = rows > 0 && has(note, " without headings before");
+  const bool is_of_many = rows > 0 && (has(note, " without headings before") ||
+                                       has(note, " below headings that are not "));
   if (format != "nccl-tests") return is_of_many ? rows : 1;
   if (is_of_many) return 2 * rows;
   if (note.starts_with("all rows of ")) return any;
@@ -199,11 +243,7 @@ RowCount rows_of(const history::ImportedRun& run) {
   if (run.format == "dlscale.validation") return elements(content, "runs");
   if (run.format == "nccl-tests") return nccl_sides(content);
   if (run.format == "MLPerf") return starts(content);
-  if (run.format == "OSU") {
-    return rows_below(content, "# Size", [](const std::string& line) -> std::size_t {
-      return is_osu_row(line) ? 1 : 0;
-    });
-  }
+  if (run.format == "OSU") return osu_rows(content);
   return {0, any};
 }
 
