@@ -24,6 +24,9 @@ struct Device {
   Bytes memory;
   Seconds launch;  ///< minimum time of one kernel; 0 where kernels are plain calls
   std::string source;
+  /// Name of the data sheet of these figures, for load_device_sheet(); empty: they are from none.
+  /// Where both state a figure, that above counts, since a question may replace it.
+  std::string sheet = {};
 };
 
 /// One direction of a full-duplex link.

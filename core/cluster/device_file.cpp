@@ -241,6 +241,7 @@ Device nominal_device(const DeviceSheet& sheet, Seconds launch) {
   std::vector<std::string> titles;
   for (const DataSource& source : sheet.sources) titles.push_back(source.title);
   device.source = fmt::to_string(fmt::join(titles, "; "));
+  device.sheet = sheet.id;
   return device;
 }
 

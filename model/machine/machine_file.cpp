@@ -95,6 +95,7 @@ void describe(File& file, Of<Device> auto& device) {
   file.number("memory_bytes", device.memory);
   file.number("launch_s", device.launch);
   file.text("source", device.source);
+  if (file.has("sheet", !device.sheet.empty())) file.text("sheet", device.sheet);
 }
 
 void describe(auto& file, Of<LinkSpec> auto& link) {

@@ -48,6 +48,7 @@ TEST(ConfiguredClusters, AllLoadAndAreCalledLikeTheirFiles) {
     EXPECT_EQ(cluster.name, name);
     EXPECT_TRUE(cluster.device.peak.contains(DType::f32)) << name;
     EXPECT_GT(cluster.workers(), 1) << name;
+    EXPECT_EQ(cluster.device.sheet.empty(), cluster.device.kind == DeviceKind::cpu) << name;
     EXPECT_GT(cluster.host.decode, Seconds(0)) << name;
     EXPECT_GT(cluster.storage.read_bandwidth, BytesPerSecond(0)) << name;
   }
@@ -120,6 +121,7 @@ TEST(ClusterFile, ADeviceHasTheFiguresOfItsDataSheet) {
   const Device device =
       load_text(with_device("  {sheet: h100_sxm5_80gb, launch: 3 us, source: a post}\n")).device;
   const Device of_sheet = nominal_device(load_device_sheet("h100_sxm5_80gb"), 3.0_us);
+  EXPECT_EQ(device.sheet, "h100_sxm5_80gb");
   EXPECT_EQ(device.name, of_sheet.name);
   EXPECT_EQ(device.kind, DeviceKind::gpu);
   EXPECT_EQ(device.peak, of_sheet.peak);
@@ -127,6 +129,7 @@ TEST(ClusterFile, ADeviceHasTheFiguresOfItsDataSheet) {
   EXPECT_EQ(device.memory_bandwidth, of_sheet.memory_bandwidth);
   EXPECT_EQ(device.launch, 3.0_us);
   EXPECT_TRUE(device.source.ends_with("; a post")) << device.source;
+  EXPECT_EQ(load_text(small_cluster).device.sheet, "");
 }
 
 TEST(ClusterFile, AnUnknownDataSheetIsRefusedWithTheNearest) {

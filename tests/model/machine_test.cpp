@@ -83,6 +83,13 @@ TEST(MachineJson, SurvivesARoundTripToTheLastBit) {
   EXPECT_EQ(read.cluster.doc, "quotes \" and ümlauts");
 }
 
+TEST(MachineJson, NamesTheDataSheetOfItsDevice) {
+  const std::string text = machine_json(nominal_machine(load_cluster("dgx_h100")));
+  EXPECT_EQ(machine_from_json(text, "m.json").cluster.device.sheet, "h100_sxm5_80gb");
+  const std::string of_none = machine_json(nominal_machine(load_cluster("frontera")));
+  EXPECT_EQ(of_none.find("\"sheet\""), std::string::npos);
+}
+
 TEST(MachineJson, KeepsTheClosedFormsOfAlgorithms) {
   Machine machine = machine_sample();
   std::vector<Measurement> rows;
