@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -75,7 +76,9 @@ std::string ask_for_subcommand(const CLI::App& command) {
       command.get_parent() == nullptr ? "verb" : "kind of " + command.get_name();
   for (const std::string& word : command.remaining()) {
     if (word.starts_with('-')) continue;
-    return fmt::format("\"{}\" is not a {}. {}", word, what, suggestion(word, names));
+    const std::string ours = answer_to_foreign_verb(command, word);
+    return fmt::format("\"{}\" is not a {}. {}", word, what,
+                       ours.empty() ? suggestion(word, names) : ours);
   }
   const std::string unknown = not_an_option(command);
   if (!unknown.empty()) return unknown;
@@ -265,6 +268,20 @@ WordList with_empty_values(const WordList& words) {
   return split;
 }
 
+/// "--store=~/perf" with the home folder, as shells write it for "--store ~/perf" alone.
+WordList with_home(WordList words) {
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr) return words;
+  const auto end = std::ranges::find(words, "--");
+  for (auto word = words.begin(); word != end; ++word) {
+    const std::size_t sign = word->find('=');
+    if (!word->starts_with("--") || sign == std::string::npos) continue;
+    const std::string value = word->substr(sign + 1);
+    if (value == "~" || value.starts_with("~/")) word->replace(sign + 1, 1, home);
+  }
+  return words;
+}
+
 }  // namespace
 
 CommandTree::CommandTree() : root_(std::make_unique<CLI::App>(program_doc, "dlscale")) {
@@ -309,7 +326,7 @@ void CommandTree::declare_all() {
 }
 
 ExitCode CommandTree::run(const std::vector<std::string>& typed) {
-  const WordList words = CurrentNames().words(with_empty_values(typed));
+  const WordList words = CurrentNames().words(with_home(with_empty_values(typed)));
   for (CLI::App* verb : commands_below(*root_)) {
     verb->preparse_callback([this, verb, &words](std::size_t) {
       declare(*verb);

@@ -59,13 +59,39 @@ constexpr std::array foreign_options{
             "Write --loader-threads N: threads of a rank that read and decode."},
     Foreign{"minbytes maxbytes message-size message-sizes b e m", "--sizes",
             "Write --sizes, such as 8B,1MiB,128MiB."},
-    Foreign{"json csv markdown output-format out-format", "--format",
-            "Write --format json, csv or another of its words."},
-    Foreign{"out output-file outfile export-json export-csv", "--output", "Write --output FILE."},
-    Foreign{"runs repetitions repeat repeats min-runs benchmark-repetitions r", "--rounds",
-            "Write --rounds N."},
-    Foreign{"threshold tolerance alert-threshold", "--margin",
-            "Write --margin, such as 0.02 for 2 %."},
+    Foreign{
+        "json csv markdown output-format out-format benchmark-format benchmark-json d dump-to-json "
+        "export-markdown export-asciidoc export-orgmode",
+        "--format",
+        "Write --format json, csv or another of its words, and --output FILE for a file."},
+    Foreign{"out output-file outfile export-json export-csv benchmark-out", "--output",
+            "Write --output FILE."},
+    Foreign{"runs repetitions repeat repeats min-runs max-runs benchmark-repetitions "
+            "benchmark-min-rounds sample-size iterations iters n r",
+            "--rounds", "Write --rounds N: the base and the new version run once in each."},
+    Foreign{"threshold tolerance alert-threshold factor benchmark-compare-fail noise-threshold "
+            "fail-threshold max-regression delta",
+            "--margin", "Write --margin, such as 0.02 for 2 %."},
+    Foreign{"alpha significance-level confidence-level p-value pvalue no-utest utest", "--margin",
+            "How often a verdict may err is fixed. Write --margin for the smallest change that "
+            "matters, such as 0.02 for 2 %."},
+    Foreign{"benchmark-max-time measurement-time max-time benchmark-min-time min-time duration",
+            "--time-budget", "Write --time-budget TIME, such as 10min."},
+    Foreign{"warmup warmups warmup-runs benchmark-warmup w", "--rounds",
+            "Each round is a fresh process, which warms up by itself. Write --warm-ups N behind -- "
+            "for a benchmark of dlscale."},
+    Foreign{"prepare setup cleanup conclude p", "--rounds",
+            "It belongs into the commands. Write --base and --new with scripts that prepare "
+            "themselves."},
+    Foreign{"baseline before old reference save-baseline load-baseline from-commit", "--base",
+            "Write --base COMMAND and --new COMMAND, or --base-commit REV and --new-commit REV."},
+    Foreign{"contender candidate current head after", "--new",
+            "Write --base COMMAND and --new COMMAND, or --base-commit REV and --new-commit REV."},
+    Foreign{"benchmark-storage storage database db results-dir", "--store",
+            "Write --store FOLDER: the folder of the history."},
+    Foreign{"benchmark-save benchmark-autosave save", "",
+            "Results are kept by dlscale history add FILE --store FOLDER. Leave it out."},
+    Foreign{"benchmark-compare", "", "Give both files to dlscale compare BASE NEW."},
     Foreign{"allreduce allreduce-algorithm algo nccl-algo", "--all-reduce",
             "Write --all-reduce ALGORITHM."},
     Foreign{"dataset data-dir data-path dataset-path", "--data", "Write --data FOLDER."},
@@ -77,7 +103,8 @@ constexpr std::array foreign_options{
     Foreign{"timeline timeline-filename trace-file", "--trace", "Write --trace FILE."},
     Foreign{"revision rev sha ref branch", "--commit", "Write --commit COMMIT."},
     Foreign{"after from", "--since", "Write --since TIME."},
-    Foreign{"filter pattern test", "--name", "Write --name PATTERN."},
+    Foreign{"filter pattern test bench benchmark benchmark-filter k b", "--name",
+            "Write --name PATTERN."},
     Foreign{
         "zero zero-stage tensor-parallel tensor-parallel-size tensor-model-parallel-size tp "
         "pipeline-parallel pipeline-parallel-size pipeline-model-parallel-size pp expert-parallel "
@@ -146,6 +173,75 @@ constexpr std::array foreign_values{
                  "It is a transformer, whose layers are not modelled. dlscale info --networks "
                  "lists what is."}};
 
+/// Verbs of other tools, or programs of them, that one of ours does.
+struct ForeignVerb {
+  std::string_view command;  ///< whose verb it would be; empty: the program's
+  std::string_view others;   ///< in lower case, with hyphens, separated by blanks
+  std::string_view advice;
+};
+
+constexpr std::array foreign_verbs{
+    ForeignVerb{"", "diff cmp benchcmp benchstat bench-compare compare-results versus vs delta",
+                "Write dlscale compare BASE NEW, of two results."},
+    ForeignVerb{"", "continuous ab ab-test hyperfine regression regressions check-regression guard",
+                "Write dlscale gate --base COMMAND --new COMMAND, which runs both in turns, or "
+                "dlscale history check, of results kept night by night."},
+    ForeignVerb{"", "train training fit torchrun horovodrun deepspeed accelerate",
+                "Write dlscale bench e2e, which trains a network and times it, or dlscale predict, "
+                "which needs no hardware."},
+    ForeignVerb{"",
+                "benchmark benchmarks benchmark-run run-bench run-benchmark microbench measure "
+                "perf profile "
+                "time test",
+                "Write dlscale bench and a kind, such as gemm or comm, or dlscale run SUITE."},
+    ForeignVerb{
+        "",
+        "all-reduce-perf all-gather-perf reduce-scatter-perf broadcast-perf nccl-tests nccl "
+        "osu-allreduce osu-latency osu-bw allreduce all-reduce",
+        "Write dlscale bench comm, with the kind of message as --operations."},
+    ForeignVerb{"", "mpirun mpiexec srun",
+                "A launcher stands before the program: mpirun -n 2 dlscale bench comm."},
+    ForeignVerb{"", "sbatch submit queue slurm pbs lsf",
+                "Write dlscale run SUITE --system SYSTEM --submit."},
+    ForeignVerb{"", "simulate simulation estimate forecast model scale scaling what-if project",
+                "Write dlscale predict --network NETWORK --cluster CLUSTER --ranks N."},
+    ForeignVerb{"", "tune optimize optimise search sweep best recommend autotune advise",
+                "Write dlscale plan --network NETWORK --cluster CLUSTER --max-ranks N."},
+    ForeignVerb{"", "publish preview html page dashboard plot graph graphs view serve summary",
+                "Write dlscale report FILE, which makes a page."},
+    ForeignVerb{"", "add save record upload import ingest push log-results store archive",
+                "Write dlscale history add FILE --store FOLDER."},
+    ForeignVerb{"", "show list ls log trend", "Write dlscale history list --store FOLDER."},
+    ForeignVerb{"", "bisect find", "Write dlscale history bisect COMMIT --store FOLDER."},
+    ForeignVerb{"", "ack acknowledge triage annotate", "Write dlscale history annotate COMMIT."},
+    ForeignVerb{"",
+                "machine sysinfo system hardware env environment devices gpus clusters networks "
+                "backends list-networks",
+                "Write dlscale info, or dlscale doctor for what is wrong here."},
+    ForeignVerb{"", "check selftest self-test healthcheck diagnose verify status setup install",
+                "Write dlscale doctor for software and machine, or dlscale history check for "
+                "regressions."},
+    ForeignVerb{"", "version", "Write dlscale --version."},
+    ForeignVerb{"history", "show ls log print trend view", "Write dlscale history list."},
+    ForeignVerb{"history", "save record upload import ingest push append put store",
+                "Write dlscale history add FILE."},
+    ForeignVerb{"history", "detect regressions alerts judge test verify status diff compare",
+                "Write dlscale history check."},
+    ForeignVerb{"history", "ack acknowledge triage accept expect mark close ignore resolve",
+                "Write dlscale history annotate COMMIT --state STATE."},
+    ForeignVerb{"history", "find blame culprit", "Write dlscale history bisect COMMIT."},
+    ForeignVerb{"history", "plot publish graph html report page",
+                "Write dlscale report, which makes a page of a history."},
+    ForeignVerb{"bench", "all-reduce allreduce nccl all-to-all alltoall broadcast p2p pingpong mpi",
+                "Write dlscale bench comm, with the kind of message as --operations."},
+    ForeignVerb{"bench", "train training", "Write dlscale bench e2e."},
+    ForeignVerb{"bench", "matmul blas sgemm linear", "Write dlscale bench gemm."},
+    ForeignVerb{"bench", "conv2d convolution cnn layers", "Write dlscale bench conv."},
+    ForeignVerb{"bench", "stream triad membw bandwidth babelstream", "Write dlscale bench memory."},
+    ForeignVerb{"bench", "flops linpack hpl", "Write dlscale bench peak."},
+    ForeignVerb{"bench", "disk dataloader loader input data", "Write dlscale bench io."},
+    ForeignVerb{"bench", "optimizer sgd step", "Write dlscale bench update."}};
+
 /// Names of GPUs, where a number of them is taken: "--gpu h100".
 bool names_gpu(std::string_view value) {
   return !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
@@ -170,6 +266,16 @@ std::string answer_to_foreign(const CLI::App& command, std::string_view word,
     const bool has_ours =
         known.ours.empty() || command.get_option_no_throw(std::string(known.ours)) != nullptr;
     if (has_ours) return std::string(known.advice);
+  }
+  return {};
+}
+
+std::string answer_to_foreign_verb(const CLI::App& command, std::string_view word) {
+  const std::string name = plain_option(word);
+  const std::string_view whose =
+      command.get_parent() == nullptr ? std::string_view() : std::string_view(command.get_name());
+  for (const ForeignVerb& known : foreign_verbs) {
+    if (known.command == whose && is_among(known.others, name)) return std::string(known.advice);
   }
   return {};
 }

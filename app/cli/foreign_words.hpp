@@ -15,6 +15,10 @@ namespace dlscale::app {
 std::string answer_to_foreign(const CLI::App& command, std::string_view word,
                               std::string_view value);
 
+/// A sentence that names our verb for one of another tool below a command ("diff" of the program,
+/// "show" of "history"); empty for any other word.
+std::string answer_to_foreign_verb(const CLI::App& command, std::string_view word);
+
 /// A sentence on a value of other tools that has no word here, "fp8"; empty for any other.
 std::string advice_on_value(std::string_view option, const std::string& value);
 

@@ -35,6 +35,22 @@ bool is_shallow(const history::GitCommand& git) {
                       : ". See git log there."));
 }
 
+/// Refuses a name that a branch and a tag have, for different commits: git would take the tag.
+void expect_one_meaning(const history::GitCommand& git, const NamedCommit& named) {
+  const auto commit_of = [&](std::string_view kind) {
+    const std::string name = fmt::format("refs/{}/{}^{{commit}}", kind, named.commit);
+    const ProgramOutput found = git.run({"rev-parse", "--verify", "--quiet", name});
+    return found.code == 0 ? found.text : std::string();
+  };
+  const std::string branch = commit_of("heads");
+  const std::string tag = commit_of("tags");
+  if (branch.empty() || tag.empty() || branch == tag) return;
+  throw ConfigError(fmt::format(
+      "{} is a branch and a tag of {}, of different commits. Write heads/{} or tags/{}.",
+      escape_for_terminal(named.commit), named.repository, escape_for_terminal(named.commit),
+      escape_for_terminal(named.commit)));
+}
+
 /// The commits of the history that come before and after one, by their number of ancestors.
 struct Neighbours {
   const RunRecord* before = nullptr;
@@ -170,6 +186,7 @@ history::RunOptions NamedCommit::look_up(std::vector<std::string>& notes) const 
     throw ConfigError("--repository looks up a commit, and none is named. Name it with --commit.");
   }
   const history::GitCommand git(repository);
+  expect_one_meaning(git, *this);
   const ProgramOutput found =
       git.run({"log", "-1", "--format=%H %ct", "--end-of-options", commit, "--"});
   const std::size_t space = found.text.find(' ');

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -27,11 +29,29 @@ Descriptor opened(const fs::path& path, int flags) {
   return Descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0666));
 }
 
+/// Advice on a file that cannot be written.
+const char* advice_on(int error) {
+  switch (error) {
+    case EROFS:
+      return "Its file system is mounted to be read only. Name a store elsewhere.";
+    case EACCES:
+    case EPERM:
+      return "You lack the right to write there. Ask its owner, or name a store of your own.";
+    case ENOSPC:
+    case EDQUOT:
+      return "Free space, or name a store elsewhere.";
+    case EMFILE:
+    case ENFILE:
+      return "Allow more open files (ulimit -n).";
+    default:
+      return "Look at the disk, or name a store elsewhere.";
+  }
+}
+
 [[noreturn]] void refuse(const fs::path& path, int error) {
   throw ConfigError(
-      fmt::format("{} cannot be written ({}), so nothing was added to the history. Free space, or "
-                  "name a store that you may write to.",
-                  path.string(), std::strerror(error)));
+      fmt::format("{} cannot be written ({}), so nothing was added to the history. {}",
+                  path.string(), std::strerror(error), advice_on(error)));
 }
 
 void make_folder(const fs::path& folder) {
@@ -147,11 +167,23 @@ class Appending {
   bool kept_ = false;
 };
 
+/// Says that another process has the lock if it keeps it for a second.
+void tell_wait(const Descriptor& file, const fs::path& path) {
+  constexpr int looks = 20;
+  constexpr std::chrono::milliseconds between(50);
+  for (int look = 0; look < looks; ++look) {
+    if (file.try_lock() != Descriptor::Lock::held_by_another) return;
+    std::this_thread::sleep_for(between);
+  }
+  fmt::print(stderr, "dlscale: waiting for {}, which another dlscale holds\n", path.string());
+}
+
 /// The lock belongs to the open file, so it ends with the process.
 Descriptor locked(const fs::path& folder) {
   const fs::path path = folder / ".lock";
   Descriptor file = opened(path, O_RDWR | O_CREAT);
   if (!file) refuse(path, errno);
+  tell_wait(file, path);
   int error = EINTR;
   while (error == EINTR) error = file.wait_for_lock();
   if (error != 0) {

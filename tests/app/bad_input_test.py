@@ -149,9 +149,31 @@ class BadInput(BenchTest):
                             (["--ranks", "1,024"], "write 1,024 as 1024"), (["--batch", "32-64"], "Write 32..64:x2"),
                             (["--ranks", 2, "--dtype", "int8"], "8 bits and fewer are not modelled")]:
             self.assert_refused(run(*predict, *words), 2, said)
+        gate = ["gate", "--base", "true", "--new", "true"]
+        for words, said in [(["--warmup", 3], "Each round is a fresh process"), (["--runs", 10], "Write --rounds N"),
+                            (["--alpha", 0.05], "How often a verdict may err is fixed"), (["--factor", 1.1], "Write --margin"),
+                            (["--benchmark-compare-fail", "mean:5%"], "Write --margin"), (["--prepare", "sync"], "into the commands"),
+                            (["--export-markdown", "x.md"], "Write --format"), (["--measurement-time", 5], "Write --time-budget")]:
+            self.assert_refused(run(*gate, *words), 2, said)
+        for words, said in [(["compare", "a", "b", "--no-utest"], "fixed"), (["compare", "a", "b", "--factor", 1.1], "--margin"),
+                            (["history", "check", "--benchmark-storage", "x"], "Write --store"),
+                            (["history", "list", "--bench", "x"], "Write --name"), (["history", "list", "--filter", "x"], "Write --name")]:
+            self.assert_refused(run(*words), 2, said)
         rows = [run(*predict, "--ranks", 2, "--dtype", name, "--format", "csv").stdout for name in ("f16", "fp16", "float16", "half")]
         self.assertEqual(len(set(rows)), 1)
         self.assertIn("f16", rows[0])
+
+    def test_verbs_of_other_tools_are_answered_with_ours(self):
+        for words, said in [(["diff", "a", "b"], '"diff" is not a verb. Write dlscale compare BASE NEW'),
+                            (["train"], "Write dlscale bench e2e"), (["run-bench"], "Write dlscale bench"),
+                            (["bench-compare"], "Write dlscale compare"), (["continuous", "main", "HEAD"], "Write dlscale gate"),
+                            (["all_reduce_perf", "-b", 8], "Write dlscale bench comm"), (["mpirun", "-n", 2], "stands before the program"),
+                            (["publish"], "Write dlscale report"), (["history", "show"], "Write dlscale history list"),
+                            (["history", "ack"], "Write dlscale history annotate"), (["bench", "matmul"], "Write dlscale bench gemm")]:
+            result = run(*words)
+            self.assert_refused(result, 2, said)
+            verb = result.stderr.split("Write dlscale ")[-1].split()[0].rstrip(",.") if "Write" in result.stderr else "bench"
+            self.assertEqual(run(verb, "--help").returncode, 0, result.stderr)
 
     def test_near_names_are_all_named_and_other_numbers_are_none(self):
         predict = ["predict", "--ranks", 2]
@@ -164,7 +186,7 @@ class BadInput(BenchTest):
             for part in said.split(" or "):
                 self.assertIn(part.strip("?"), refused.stderr)
         for words in (["--network", "resnet101", "--cluster", "dgx1"], ["--network", "alexnet", "--cluster", "p40x16", "--device", "A10"],
-                      ["--network", "alexnet", "--cluster", "p40x16", "--device", "H800"]):
+                      ["--network", "alexnet", "--cluster", "p40x16", "--device", "H900"]):
             refused = run(*predict, *words)
             self.assertEqual(refused.returncode, 2)
             self.assertNotIn("Did you mean", refused.stderr)

@@ -43,6 +43,18 @@ class Names(Repository):
         self.assertEqual({record["time"] for record in self.records()}, {"2026-01-31T12:00:00Z"})
         self.assert_refused(self.add_as("HEAD~7", repository=self.repository), 2, "is not a commit of", "git log")
 
+    def test_a_name_of_a_branch_and_a_tag_is_refused(self):
+        self.make_commit("first")
+        self.git("tag", "v1")
+        self.git("branch", "v1")
+        self.assertEqual(self.add_as("v1", repository=self.repository).returncode, 0)
+        self.git("checkout", "-q", "-B", "v1", "nightly")
+        second = self.make_commit("second")
+        refused = self.add_as("v1", value=2.0, repository=self.repository)
+        self.assert_refused(refused, 2, "v1 is a branch and a tag", "Write heads/v1 or tags/v1")
+        self.assertEqual(self.add_as("heads/v1", value=2.0, repository=self.repository).returncode, 0)
+        self.assertIn(second, {record["commit"] for record in self.records()})
+
     def test_a_name_that_moves_is_refused_without_a_repository(self):
         for name in ["HEAD", "v1.0", "abc1234-dirty", "v1.2-3-gabc1234"]:
             added = self.add_as(name, "--time", moment(1))

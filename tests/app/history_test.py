@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import fcntl
 import hashlib
 import json
 import math
@@ -360,6 +361,23 @@ class Add(History):
         self.assertEqual(before, {path: path.read_bytes() for path in sorted(self.store.rglob("*.jsonl"))})
         self.add(1, 2.0)
 
+    def test_a_writer_that_waits_for_another_says_so(self):
+        self.add(0, 1.0)
+        with open(self.store / ".lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            words = [PROGRAM, "history", "add", self.write("b.json", google(2.0)), "--store", self.store, "--commit", commit(1),
+                     "--time", moment(1)]
+            writer = subprocess.Popen(words, env=environment(), text=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.assertIn("waiting for", writer.stderr.readline())
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        with writer:
+            self.assertEqual(writer.wait(), 0)
+
+    def test_the_home_folder_is_one_behind_a_sign_of_equality(self):
+        for word in ("--store=~/perf", "--store=~"):
+            result = run("history", "list", word, variables={"HOME": str(self.folder / "home")})
+            self.assert_refused(result, 2, str(self.folder / "home"))
+
     def test_a_place_that_cannot_be_written_is_refused(self):
         file = self.write("a.json", google(1.0))
         words = [file, "--commit", "c0ffee1", "--time", "2026-01-01"]
@@ -370,7 +388,7 @@ class Add(History):
         closed = self.folder / "closed"
         closed.mkdir()
         closed.chmod(stat.S_IRUSR | stat.S_IXUSR)
-        self.assert_refused(run("history", "add", *words, "--store", closed), 2, "cannot be written")
+        self.assert_refused(run("history", "add", *words, "--store", closed), 2, "cannot be written", "lack the right")
 
 
 class Branch(History):
