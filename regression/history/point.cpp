@@ -201,14 +201,14 @@ std::vector<CommitPoint> by_commit(std::vector<Point> points) {
   for (Point& point : points) {
     auto place = places.find(point.commit);
     if (place == places.end()) {
-      commits.push_back({std::move(point.commit), point.time, {}, 0, point.run});
+      commits.push_back({std::move(point.commit), point.time, {}, 0, std::move(point.run)});
       place = places.emplace(commits.back().commit, commits.size() - 1).first;
+    } else if (CommitPoint& there = commits[place->second];
+               std::tie(point.time, point.run) < std::tie(there.time, there.run)) {
+      there.time = point.time;
+      there.run = std::move(point.run);
     }
     CommitPoint& commit = commits[place->second];
-    if (std::tie(point.time, point.run) < std::tie(commit.time, commit.run)) {
-      commit.time = point.time;
-      commit.run = point.run;
-    }
     commit.ancestors = std::max(commit.ancestors, point.ancestors);
     commit.rounding = std::max(commit.rounding, point.rounding);
     commit.runs.push_back(point.summary.median);

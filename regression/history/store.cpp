@@ -387,6 +387,7 @@ Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
   for (const std::string& file : files) {
     const std::string content = folder_.read(file).value_or("");
     Series series;
+    series.points.reserve(static_cast<std::size_t>(std::ranges::count(content, '\n')));
     Values values = Values::any;
     recorded.begin_series();
     bool skipped = content.empty();

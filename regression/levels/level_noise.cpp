@@ -26,10 +26,6 @@ double quick_median(std::vector<double>& values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-double clipped(double value, double limit) {
-  return std::clamp(value, -limit, limit);
-}
-
 double inflation(double rho, double k) {
   const double rest = 1 - rho;
   return (1 + rho) / rest - 2 * rho * (1 - std::pow(rho, k)) / (k * rest * rest);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -17,8 +18,10 @@ inline constexpr double order_of_sums = 1e-9;
 /// The median, which reorders the values. Requires at least one.
 double quick_median(std::vector<double>& values);
 
-/// A value no farther from 0 than `limit`.
-double clipped(double value, double limit);
+/// A value no farther from 0 than `limit`; defined here since loops over points call it.
+inline double clipped(double value, double limit) {
+  return std::clamp(value, -limit, limit);
+}
 
 /// Variance of the mean of k neighbours with the correlation ρ over that of one, times k.
 double inflation(double rho, double k);
