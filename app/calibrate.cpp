@@ -85,6 +85,15 @@ std::pair<double, double> range_of(const scaling::FittedScaling& fitted, std::si
   return {value(*least), value(*most)};
 }
 
+/// "0.0200 base + 0.1500 overhead + …"
+std::string parts_text(const scaling::ErrorParts& parts) {
+  std::vector<std::string> each;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    each.push_back(fmt::format("{:.4f} {}", parts[i], scaling::error_parts()[i]));
+  }
+  return fmt::format("{}", fmt::join(each, " + "));
+}
+
 report::Table parameter_table(const scaling::FittedScaling& fitted) {
   constexpr int digits = 4;
   report::Table table;
@@ -116,12 +125,9 @@ report::Table parameter_table(const scaling::FittedScaling& fitted) {
                   "d how far from the given point, 1 from a doubling on",
                   errors.shift),
       fmt::format("the logarithm of measured over predicted lies within {:.2f} s to {:+.2f} s for "
-                  "90 %, s = {:.4f} + {:.4f} o + {:.4f} [batch < 0.3 of the given] + {:.4f} "
-                  "[several nodes] + {:.4f} in doubt + {:.4f} hidden where d = 1",
-                  errors.low, errors.high, errors.base, errors.of_overhead, errors.of_small_batch,
-                  errors.of_nodes, errors.of_doubt, errors.of_hidden),
-      "in doubt, hidden: of the time, what hangs on an overlap that is not told, and communication "
-      "beside computing"};
+                  "90 %; s is a sum on each side of it (docs/explanation/scaling-intervals.md)",
+                  errors.low, errors.high),
+      "s below: " + parts_text(errors.early), "s above: " + parts_text(errors.late)};
   return table;
 }
 

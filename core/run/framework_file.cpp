@@ -26,7 +26,8 @@ constexpr Words<GradientPath, 4> gradient_paths{
      {GradientPath::parameter_server, "parameter_server"},
      {GradientPath::replicated_copy, "replicated_copy"},
      {GradientPath::reduce_broadcast, "reduce_broadcast"}}};
-constexpr Words<GradientLibrary, 6> gradient_libraries{{{GradientLibrary::nccl, "nccl"},
+constexpr Words<GradientLibrary, 7> gradient_libraries{{{GradientLibrary::nccl, "nccl"},
+                                                        {GradientLibrary::nccl_tcp, "nccl_tcp"},
                                                         {GradientLibrary::mpi, "mpi"},
                                                         {GradientLibrary::gloo, "gloo"},
                                                         {GradientLibrary::grpc, "grpc"},

@@ -45,8 +45,8 @@ enum class GradientPath {
   replicated_copy,  ///< copied to each other and added, without a library of collectives
   reduce_broadcast  ///< reduced to one worker, which updates and broadcasts parameters
 };
-/// Library that moves gradients.
-enum class GradientLibrary { nccl, mpi, gloo, grpc, ps_lite, copies };
+/// Library that moves gradients. nccl_tcp: NCCL that must use sockets (NCCL_IB_DISABLE=1).
+enum class GradientLibrary { nccl, nccl_tcp, mpi, gloo, grpc, ps_lite, copies };
 enum class HostMemory { pinned, pageable };
 enum class UpdatePlace {
   worker,  ///< every worker updates its copy of the parameters

@@ -84,8 +84,9 @@ LinkShares nvlink_shares() {
 }
 
 LinkShares tcp_shares(BytesPerSecond nominal, int cards) {
-  return {part_of(std::min(slowest_between_nodes(nominal, cards), most_of_tcp), nominal),
-          slowest_links.tcp_latency};
+  const BytesPerSecond by_sockets =
+      one_after_the_other(slowest_between_nodes(nominal, cards), slowest_links.socket_rate);
+  return {part_of(by_sockets, nominal), slowest_links.tcp_latency};
 }
 
 LinkShares rdma_shares(BytesPerSecond nominal, int cards) {

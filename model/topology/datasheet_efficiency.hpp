@@ -16,8 +16,6 @@ namespace dlscale::model {
 /// direction.
 
 inline constexpr BytesPerSecond pcie3_x16 = 15.75_GBps;
-/// Limit of a node, which has only the few sockets that libraries open. [a judgement]
-inline constexpr BytesPerSecond most_of_tcp = 3.0_GBps;
 /// Slot rate over card rate: 100 Gb/s on PCIe 3.0, 200 on 4.0, 400 on 5.0, all x16.
 inline constexpr double slot_over_card = 1.26;
 
@@ -114,6 +112,7 @@ struct SlowestLinks {
   double nvlink_efficiency = 0.6388;
   double line_efficiency = 0.9519;
   double card_efficiency = 0.6190;
+  BytesPerSecond socket_rate{2.838e9};
   Seconds local_latency{3.672e-6};
   Seconds rdma_latency{2.298e-5};
   Seconds tcp_latency{7.855e-5};

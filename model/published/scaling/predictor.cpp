@@ -60,7 +60,7 @@ CasePrediction predict_one(const FittedScaling& fitted, const FactSources& sourc
   if (const auto reason = not_covered(training)) return cases::not_covered(training.id, *reason);
   const Fit& fit = fitted.of(training.set);
   const ScalingModel model(training_facts(training, sources));
-  const ScaledTime time = model.time(fit.parameters);
+  const ScaledTime time = model.judged(fit.parameters);
   IntervalTime found = with_interval(time, model.facts(), fit.errors);
   std::vector<std::string> doubts = outside(model.facts(), fit.domain);
   if (!doubts.empty()) found = stretched(found);

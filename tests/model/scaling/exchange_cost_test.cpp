@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "model/published/scaling/time/scaled_time.hpp"
@@ -37,10 +38,42 @@ double effective(TrainingFacts facts) {
   return 2 * (n - 1) / n * facts.gradient.si() / transfer(facts);
 }
 
+TrainingFacts on_servers(int nodes, int each) {
+  TrainingFacts facts = on_ethernet(nodes, each, Overlap::none);
+  facts.synchronisation = Synchronisation::parameter_server;
+  return facts;
+}
+
+TEST(ExchangeCost, OfServersIsOnePushAndPullOfANodeWhateverTheirNumber) {
+  const Parameters p = Parameters::prior();
+  for (const int nodes : {2, 4, 16}) {
+    TrainingFacts facts = on_servers(nodes, 1);  // nothing to add within a node
+    const double cards = 0.6 * 15.75e9;
+    const double by_three =
+        std::pow(0.95 * 1.25e9, -3) + std::pow(cards, -3) + std::pow(p[Parameter::socket_rate], -3);
+    EXPECT_NEAR(transfer(facts), 102.4e6 / (0.7 * std::pow(by_three, -1.0 / 3)), 1e-12);
+    facts = on_servers(nodes, 4);
+    EXPECT_NEAR(transfer(facts) - transfer(on_servers(1, 4)), transfer(on_servers(nodes, 1)),
+                1e-12);
+  }
+}
+
+TEST(ExchangeCost, ANodeAddsForServersAsItsFrameworkDoes) {
+  TrainingFacts facts = on_servers(1, 4);
+  const double to_host = 0.36 * 15.75e9;
+  EXPECT_NEAR(transfer(facts), 1.5 * 102.4e6 / (0.7 * 15.75e9), 1e-12);
+  facts.framework.node_sum = NodeSum::ring;
+  EXPECT_NEAR(transfer(facts), 1.5 * 102.4e6 / to_host, 1e-12);
+  facts.framework.node_sum = NodeSum::star;
+  EXPECT_NEAR(transfer(facts), 2 * 3 * 102.4e6 / 4 / (0.7 * to_host), 1e-12);
+  // A tensor of half of the gradients makes its GPU the limit.
+  facts.profile.tensors = {{12.8e6, 0.5}, {6.4e6, 0.7}, {6.4e6, 1}};
+  EXPECT_NEAR(transfer(facts), 2 * 3 * 102.4e6 / 2 / (0.7 * to_host), 1e-12);
+}
+
 TEST(ExchangeCost, OfServersIsWhatPassesTheBusiest) {
   const auto through = [&](int nodes, double busiest) {
-    TrainingFacts facts = on_ethernet(nodes, 4, Overlap::unknown);
-    facts.synchronisation = Synchronisation::parameter_server;
+    TrainingFacts facts = on_servers(nodes, 1);
     facts.asked.busiest_server = busiest;
     return transfer(facts);
   };
@@ -77,7 +110,7 @@ TEST(ExchangeCost, AFasterNetworkIsNeverSlower) {
 
 TEST(ExchangeCost, SlowLinksRunNearLineRateAndFastOnesAsTheirSlotsLet) {
   for (const ClusterFabric fabric : {ClusterFabric::rdma, ClusterFabric::tcp}) {
-    EXPECT_NEAR(effective(over(fabric, 1.25)), 0.95 * 1.25e9, 0.01e9);
+    EXPECT_NEAR(effective(over(fabric, 1.25)), 0.95 * 1.25e9, 0.03e9);
   }
   const double of_one = effective(over(ClusterFabric::rdma, 12.5));
   EXPECT_GT(of_one, 0.5 * 12.5e9);

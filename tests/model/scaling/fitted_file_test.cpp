@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -23,10 +24,12 @@ Fit some_fit(double first) {
     each = value;
     value *= 1.0 / 3.0 + 0.5;
   }
-  fit.errors = {0.018, 1.0 / 30, 0.0437, 0.04, 0.0091, 0.05, 0.04, -1.68, 3.34};
+  const ErrorParts early = {1.0 / 30, 0.0437, 0.04, 0.0091, 0.05, 0.04, 0.03, 0.02, 0.01, 0.07};
+  const ErrorParts late = {1.0 / 7, 0.437, 0.4, 0.091, 0.5, 0.4, 0.3, 0.2, 0.1, 0.7};
+  fit.errors = {0.018, early, late, -1.68, 3.34};
   fit.domain = {4320, 64, 1.0 / 38, 1, {}};
   fit.domain.hardware.front() = {15.75e9, 63e9};
-  fit.domain.hardware.back() = {2014, 2022};
+  fit.domain.hardware[static_cast<std::size_t>(Hardware::year)] = {2014, 2022};
   return fit;
 }
 
@@ -76,8 +79,9 @@ TEST(ScalingFile, IsKnownByItsFirstLine) {
 }
 
 TEST(ScalingFile, AnotherKindOrVersionIsRefused) {
-  expect_contains(refused("schema: dlscale.scaling", "schema: dlscale.machine"), "is a machine description");
-  expect_contains(refused("version: 2", "version: 1"), "reads 2");
+  expect_contains(refused("schema: dlscale.scaling", "schema: dlscale.machine"),
+                  "is a machine description");
+  expect_contains(refused("version: 3", "version: 2"), "reads 3");
 }
 
 TEST(ScalingFile, NamesFileAndKeyOfWhatIsWrong) {
@@ -99,6 +103,8 @@ TEST(ScalingFile, NumbersMustBeInTheirRange) {
   }
   expect_contains(refused("high: 3.34", "high: -3.34"), "/all/errors/high");
   expect_contains(refused("low: -1.68", "low: 0"), "/all/errors/low");
+  expect_contains(refused("late: {base: ", "late: {base: -"), "/all/errors/late/base");
+  expect_contains(refused("early: {base: ", "early: {basis: "), "/all/errors/early/basis");
   expect_contains(refused("most_batch: 1", "most_batch: 0.5"), "/all/domain/most_batch");
   expect_contains(refused("{gpus: 4320", "{gpus: 0"), "/all/domain/gpus");
   expect_contains(refused("pcie: {least: 15750000000, most: 63000000000}",

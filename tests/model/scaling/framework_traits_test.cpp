@@ -16,7 +16,7 @@ namespace {
 
 FrameworkTraits traits(std::string_view text) {
   std::vector<std::string> guesses;
-  FrameworkTraits found = framework_traits(text, test::sources().frameworks, guesses);
+  FrameworkTraits found = framework_traits(text, "", test::sources().frameworks, guesses);
   EXPECT_TRUE(guesses.empty()) << text;
   return found;
 }
@@ -144,7 +144,7 @@ TEST(FrameworkTraits, OfOtherFrameworksAreThoseOfTheirProfiles) {
 TEST(FrameworkTraits, OfWhatNobodyKnowsAreGuessed) {
   std::vector<std::string> guesses;
   const FrameworkTraits found =
-      framework_traits("Something else 18.04", test::sources().frameworks, guesses);
+      framework_traits("Something else 18.04", "", test::sources().frameworks, guesses);
   ASSERT_EQ(guesses.size(), 1U);
   dlscale::test::expect_contains(guesses[0], "Something else");
   EXPECT_EQ(found.bucket, Bytes(64e6));
@@ -163,7 +163,7 @@ TEST(FrameworkTraits, AreThereForAnyText) {
     const auto count = random() % 8;
     for (unsigned i = 0; i < count; ++i) text += words[random() % words.size()];
     std::vector<std::string> guesses;
-    const FrameworkTraits found = framework_traits(text, test::sources().frameworks, guesses);
+    const FrameworkTraits found = framework_traits(text, "", test::sources().frameworks, guesses);
     EXPECT_GT(found.bucket, Bytes()) << text;
     EXPECT_GT(found.first_bucket, Bytes()) << text;
     EXPECT_LE(found.first_bucket, found.bucket) << text;

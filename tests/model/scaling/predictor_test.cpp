@@ -33,7 +33,8 @@ const FactSources& predictor_sources() {
 Fit predictor_some_fit() {
   Fit fit;
   fit.parameters = Parameters::prior();
-  fit.errors = {0.01, 0.03, 0.05, 0.04, 0.01, 0.05, 0.04, -1.6, 2.5};
+  const ErrorParts parts = {0.03, 0.05, 0.04, 0.01, 0.05, 0.04, 0.02, 0.01, 0.01, 0.02};
+  fit.errors = {0.01, parts, parts, -1.6, 2.5};
   fit.domain = {64, 4, 0.1, 2, {}};
   fit.domain.hardware = {FittedRange{15.75e9, 31.5e9}, FittedRange{150e9, 300e9},
                          FittedRange{1.25e9, 3.125e9}, FittedRange{12.5e9, 200e9},

@@ -139,6 +139,37 @@ TEST(ScaledTime, OfServersIsWhatTheNextForwardPassDoesNotHide) {
   EXPECT_NEAR(time.in_doubt.si(), 0.2, same);  // of these nothing may be hidden
 }
 
+TEST(ScaledTime, ServersExposeWhatTheOverlapLeaves) {
+  const Parameters parameters = only({{Parameter::line_efficiency, 1},
+                                      {Parameter::card_efficiency, 1e6},
+                                      {Parameter::pcie_efficiency, 1e6},
+                                      {Parameter::server_efficiency, 1},
+                                      {Parameter::interference, 0.5}});
+  const auto total = [&](Overlap overlap, bool eager) {
+    TrainingFacts facts = by_servers(on_ethernet(2, 1, overlap));
+    facts.framework.eager = eager;
+    facts.profile.tensors = {{0.5 * facts.parameters, 0.5}, {0.5 * facts.parameters, 1}};
+    return ScalingModel(facts).time(parameters).total.si();
+  };
+  const double all = 102.4e6 / 1.25e9;
+  EXPECT_NEAR(total(Overlap::none, true), 0.2 + all, same);
+  EXPECT_NEAR(total(Overlap::none, false), 0.2 + all, same);
+  // Tensor by tensor beside backward, which the first half of the bytes fits into.
+  EXPECT_NEAR(total(Overlap::wfbp, true), 0.2 + all / 2, same);
+  EXPECT_NEAR(total(Overlap::scheduled, true), 0.2 + all / 2, same);
+  // Of graphs, beside the next forward pass, too: of two tensors one shows.
+  EXPECT_NEAR(total(Overlap::wfbp, false), 0.2 + all / 2 + 0.5 * all / 2, same);
+}
+
+TEST(ScaledTime, IsSlowerWithSlowerMessagesWhereTheyShow) {
+  const TrainingFacts facts = on_ethernet(4, 4, Overlap::none);
+  const ScalingModel model(facts);
+  const ScaledTime time = model.judged(Parameters::prior());
+  EXPECT_EQ(model.time(Parameters::prior()).total, time.total);
+  EXPECT_NEAR((time.slower - time.total).si(), time.transfer.si(), same);
+  EXPECT_EQ(model.time(Parameters::prior()).slower, Seconds());
+}
+
 TEST(ScaledTime, OfAnUntoldOverlapLiesBetweenNoneAndSome) {
   const TrainingFacts unknown = on_ethernet(4, 2, Overlap::unknown);
   const double none = seconds(with_overlap(unknown, Overlap::none));

@@ -179,6 +179,11 @@ Bytes sample_bytes(const ScalingCase& training) {
   return training.sample_unit == "image" ? picture : Bytes();
 }
 
+/// Whether products are of 16 or 8 bits: "mixed-fp16", "bf16", "fp8", but not "tf32".
+bool half_precision(std::string_view precision) {
+  return !holds(precision, "32");
+}
+
 std::optional<std::string> other_parallelism(const ScalingCase& training) {
   const cases::CaseParallelism& parallel = training.run.parallel;
   if (parallel.tp > 1 || parallel.pp > 1 || parallel.cp > 1 || parallel.ep > 1 ||
@@ -357,6 +362,8 @@ TrainingFacts training_facts(const ScalingCase& training, const FactSources& sou
   facts.batch = training.batch_per_gpu;
   facts.sample = sample_bytes(training);
   facts.uneven_samples = network_kind(training.network.name).uneven_samples;
+  facts.half_precision = half_precision(training.precision);
+  facts.synthetic_input = training.run.input == cases::Input::synthetic;
   facts.node_fabric = node_fabric(training, sources, facts.guesses);
   facts.node_bandwidth = cluster.intra_node.bandwidth;
   if (const LinkKind* kind = find_kind(sources, cluster.intra_node.kind, LinkReach::intra_node)) {
@@ -370,7 +377,8 @@ TrainingFacts training_facts(const ScalingCase& training, const FactSources& sou
   look_up_gpu(cluster.gpu, sources, facts);
   facts.synchronisation = training.run.synchronisation;
   facts.overlap = training.run.overlap;
-  facts.framework = framework_traits(training.run.framework, sources.frameworks, facts.guesses);
+  facts.framework = framework_traits(training.run.framework, training.network.name,
+                                     sources.frameworks, facts.guesses);
   for (Layout* at : {&facts.given, &facts.asked}) {
     at->busiest_server = busiest_server(facts, at->nodes, facts.guesses);
   }

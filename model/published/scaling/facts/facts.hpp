@@ -28,6 +28,13 @@ enum class Grouping {
   best_merge,  ///< the grouping, among many, that exposes least
 };
 
+/// The sum of gradients over the GPUs of a node, before parameter servers get them.
+enum class NodeSum {
+  host,  ///< each GPU copies its gradients to the host, where they are added
+  ring,  ///< a collective library reduces and gathers over all GPUs
+  star   ///< one GPU for each tensor collects it from the others and distributes it
+};
+
 /// The properties of a framework that affect time.
 struct FrameworkTraits {
   std::string family = {};  ///< "Horovod", for notes
@@ -49,8 +56,9 @@ struct FrameworkTraits {
   bool one_ring = false;
   /// Whether gradients pass between nodes by MPI through host memory.
   bool over_host = false;
-  /// Whether gradients pass between nodes by remote procedure calls over TCP, whatever the links.
+  /// Whether gradients pass between nodes by sockets over TCP, whatever the links.
   bool over_rpc = false;
+  NodeSum node_sum = NodeSum::host;  ///< for parameter servers
   /// The assignment of parameters to servers, if servers keep them and it is known.
   std::optional<Sharding> sharding = {};
   /// Whether all gradients are packed before any is sent, if overlap is not stated.
@@ -79,9 +87,11 @@ struct TrainingFacts {
   /// Whether the given time is that of computing alone, without optimiser and input.
   bool given_computes_only = false;
   Layout asked = {};
-  double batch = 0;             ///< per GPU
-  Bytes sample = {};            ///< bytes of a sample on the host; 0 if not known
-  bool uneven_samples = false;  ///< whether samples of a batch differ in length or size
+  double batch = 0;              ///< per GPU
+  Bytes sample = {};             ///< bytes of a sample on the host; 0 if not known
+  bool uneven_samples = false;   ///< whether samples of a batch differ in length or size
+  bool half_precision = false;   ///< whether it computes in 16 or 8 bits, at least partly
+  bool synthetic_input = false;  ///< whether samples are known to be made up, not read
   NodeFabric node_fabric = NodeFabric::pcie;
   BytesPerSecond node_bandwidth = {};  ///< nominal, per GPU in one direction
   int node_links = 1;                  ///< NVLinks of a GPU in a mesh

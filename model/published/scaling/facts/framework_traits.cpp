@@ -195,6 +195,25 @@ Fact<KernelLaunch> launch_of(const FrameworkProfile& profile, std::string_view t
   return other == nullptr ? profile.launch : other->launch;
 }
 
+/// How a node adds gradients for servers: by a collective library, or by copies. Where a process of
+/// the node also calls the servers of one node, it collects each tensor on a GPU.
+NodeSum node_sum(const FrameworkProfile& profile) {
+  if (is(profile.in_node, GradientLibrary::nccl)) return NodeSum::ring;
+  const bool collects =
+      is(profile.in_node, GradientLibrary::copies) && is(profile.callers, Callers::nodes);
+  return collects ? NodeSum::star : NodeSum::host;
+}
+
+/// Whether gradients travel by sockets even where links offer RDMA: gRPC, NCCL without it, and
+/// ps-lite unless a collective library of the GPUs feeds it, as in BytePS, which can be built with
+/// RDMA.
+bool by_sockets(const FrameworkProfile& profile) {
+  return is(profile.between_nodes, GradientLibrary::grpc) ||
+         is(profile.between_nodes, GradientLibrary::nccl_tcp) ||
+         (is(profile.between_nodes, GradientLibrary::ps_lite) &&
+          !is(profile.in_node, GradientLibrary::nccl));
+}
+
 FrameworkTraits traits_of(const FrameworkProfile& profile, const Fact<KernelLaunch>& launch,
                           ReleaseMonth released) {
   FrameworkTraits traits;
@@ -214,8 +233,8 @@ FrameworkTraits traits_of(const FrameworkProfile& profile, const Fact<KernelLaun
   traits.rings_only = released < first_trees && !without_nccl(profile);
   traits.one_ring = released < several_rings && !without_nccl(profile);
   traits.over_host = over_host(profile);
-  traits.over_rpc = is(profile.gradients, GradientPath::all_reduce) &&
-                    is(profile.between_nodes, GradientLibrary::grpc);
+  traits.over_rpc = by_sockets(profile);
+  traits.node_sum = node_sum(profile);
   if (profile.sharding.is_stated()) traits.sharding = profile.sharding.value();
   traits.packs_all = is(profile.schedule, Schedule::sequential);
   return traits;
@@ -249,12 +268,13 @@ std::optional<ReleaseMonth> stated_release(std::string_view text) {
   return latest;
 }
 
-FrameworkTraits framework_traits(std::string_view text,
+FrameworkTraits framework_traits(std::string_view text, std::string_view network,
                                  const std::vector<FrameworkProfile>& profiles,
                                  std::vector<std::string>& guesses) {
   const std::optional<ReleaseMonth> stated = stated_release(text);
   const ReleaseMonth released = stated.value_or(unstated_release);
-  const FrameworkProfile* profile = find_framework(profiles, text, released);
+  const std::string all = fmt::format("{}, {}", text, network);
+  const FrameworkProfile* profile = find_framework(profiles, all, released);
   if (profile == nullptr) {
     guesses.push_back(
         fmt::format("no profile of configs/frameworks is meant by \"{}\": taken for one that sends "

@@ -14,10 +14,10 @@ namespace dlscale::model::scaling {
 /// version ("PyTorch 1.4"). The latest of several counts; empty if there is none.
 std::optional<ReleaseMonth> stated_release(std::string_view text);
 
-/// The traits of the framework and release that the text of a case names, by its profile. Adds a
-/// sentence to `guesses` if no profile matches. A text without a release counts as the middle of
-/// 2020, limited to the months of the profile's versions.
-FrameworkTraits framework_traits(std::string_view text,
+/// The traits of the framework and release that the text of a case names, by its profile, which
+/// may be for some networks only. Adds a sentence to `guesses` if no profile matches. A text
+/// without a release counts as the middle of 2020, limited to the months of the profile's versions.
+FrameworkTraits framework_traits(std::string_view text, std::string_view network,
                                  const std::vector<FrameworkProfile>& profiles,
                                  std::vector<std::string>& guesses);
 

@@ -28,9 +28,18 @@ constexpr std::array<HardwareKind, hardware_count> kinds = {{
     {"rdma", "RDMA between nodes", " GB/s", 1e9, near},
     {"memory", "memory of GPUs", " GB/s", 1e9, near},
     {"year", "GPUs by their year", "", 1, 1},
+    {"server_tcp", "parameter servers over TCP between nodes", " GB/s", 1e9, near},
+    {"server_rdma", "parameter servers over RDMA between nodes", " GB/s", 1e9, near},
 }};
 
 using Rates = std::array<std::optional<double>, hardware_count>;
+
+Hardware between_nodes_kind(const TrainingFacts& facts) {
+  if (facts.synchronisation != cases::Synchronisation::all_reduce) {
+    return over_tcp(facts) ? Hardware::server_tcp : Hardware::server_rdma;
+  }
+  return over_tcp(facts) ? Hardware::tcp : Hardware::rdma;
+}
 
 /// The rates of the hardware that a training uses.
 Rates hardware_of(const TrainingFacts& facts) {
@@ -43,7 +52,7 @@ Rates hardware_of(const TrainingFacts& facts) {
     set(pcie ? Hardware::pcie : Hardware::nvlink, facts.node_bandwidth.si());
   }
   if (std::max(facts.given.nodes, facts.asked.nodes) > 1) {
-    set(over_tcp(facts) ? Hardware::tcp : Hardware::rdma, facts.cluster_bandwidth.si());
+    set(between_nodes_kind(facts), facts.cluster_bandwidth.si());
   }
   set(Hardware::memory, facts.memory_bandwidth.si());
   set(Hardware::year, facts.launched);
@@ -71,24 +80,8 @@ constexpr std::string_view first_line = "schema: dlscale.scaling";
 
 constexpr int most_counted = std::numeric_limits<int>::max();
 
-/// An error parameter and its key.
-struct ErrorKey {
-  std::string_view key;
-  double ErrorModel::*value;
-  NumberRange range;
-};
-
-constexpr std::array error_keys{
-    ErrorKey{"shift", &ErrorModel::shift, {-1, 1}},
-    ErrorKey{"base", &ErrorModel::base, {1e-12, 10}},
-    ErrorKey{"of_overhead", &ErrorModel::of_overhead, {0, 10}},
-    ErrorKey{"of_small_batch", &ErrorModel::of_small_batch, {0, 10}},
-    ErrorKey{"of_nodes", &ErrorModel::of_nodes, {0, 10}},
-    ErrorKey{"of_doubt", &ErrorModel::of_doubt, {0, 10}},
-    ErrorKey{"of_hidden", &ErrorModel::of_hidden, {0, 10}},
-    ErrorKey{"low", &ErrorModel::low, {-1000, -1e-6}},
-    ErrorKey{"high", &ErrorModel::high, {1e-6, 1000}},
-};
+/// The range of the parts of the errors' scales.
+constexpr NumberRange part_range{0, 10};
 
 /// The range of parameters.
 constexpr NumberRange positive_numbers{1e-12, 1e12};
@@ -104,15 +97,23 @@ Parameters read_parameters(const ConfigMap& map) {
   return read;
 }
 
-ErrorModel read_errors(const ConfigMap& map) {
-  std::vector<std::string_view> names;
-  names.reserve(error_keys.size());
-  for (const ErrorKey& known : error_keys) names.push_back(known.key);
-  map.allow_only(names);
-  ErrorModel read;
-  for (const ErrorKey& known : error_keys) {
-    read.*known.value = map.number(known.key, known.range);
+ErrorParts read_parts(const ConfigMap& map) {
+  map.allow_only({error_parts().begin(), error_parts().end()});
+  ErrorParts read;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    read[i] = map.number(error_parts()[i], part_range);
   }
+  return read;
+}
+
+ErrorModel read_errors(const ConfigMap& map) {
+  map.allow_only({"shift", "low", "high", "early", "late"});
+  ErrorModel read;
+  read.shift = map.number("shift", {-1, 1});
+  read.low = map.number("low", {-1000, -1e-6});
+  read.high = map.number("high", {1e-6, 1000});
+  read.early = read_parts(map.map("early"));
+  read.late = read_parts(map.map("late"));
   return read;
 }
 
@@ -178,8 +179,8 @@ void expect_schema(const ConfigMap& file) {
     file.refuse("schema", "another kind of file",
                 "Name a model of scaling, calibrated from published cases.");
   }
-  if (file.integer("version", {0, most_counted}) != 2) {
-    file.refuse("version", "this program reads 2", "Calibrate from published cases again.");
+  if (file.integer("version", {0, most_counted}) != 3) {
+    file.refuse("version", "this program reads 3", "Calibrate from published cases again.");
   }
 }
 
@@ -201,12 +202,17 @@ std::string domain_text(const FitDomain& domain) {
   return "{" + text + "}";
 }
 
-std::string errors_text(const ErrorModel& errors) {
+std::string parts_text(const ErrorParts& parts) {
   std::string text;
-  for (const ErrorKey& known : error_keys) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", known.key, errors.*known.value);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += fmt::format("{}{}: {}", i == 0 ? "" : ", ", error_parts()[i], parts[i]);
   }
   return "{" + text + "}";
+}
+
+std::string errors_text(const ErrorModel& errors) {
+  return fmt::format("{{shift: {}, low: {}, high: {}, early: {}, late: {}}}", errors.shift,
+                     errors.low, errors.high, parts_text(errors.early), parts_text(errors.late));
 }
 
 /// A comment on a parameter of the fit to all: its unit, prior, and range over the fits without one
@@ -314,7 +320,7 @@ ScalingFile load_scaling(std::string_view name) {
 std::string scaling_text(const ScalingFile& file) {
   std::string text = fmt::format(
       "{}\n# A model of scaling (docs/explanation/scaling.md), calibrated from published "
-      "cases. Do not edit.\nversion: 2\ncases: {}\nbuild: {}\nsets:{}\n",
+      "cases. Do not edit.\nversion: 3\ncases: {}\nbuild: {}\nsets:{}\n",
       first_line, quoted(file.cases), quoted(file.build), file.sets.empty() ? " []" : "");
   for (const auto& [set, trainings] : file.sets) {
     text += fmt::format("  - {{set: {}, trainings: {}}}\n", quoted(set), trainings);

@@ -33,8 +33,17 @@ struct HardwareKind {
 };
 
 /// The kinds in the order of hardware_kinds().
-enum class Hardware : std::size_t { pcie, nvlink, tcp, rdma, memory, year };
-inline constexpr std::size_t hardware_count = 6;
+enum class Hardware : std::size_t {
+  pcie,
+  nvlink,
+  tcp,
+  rdma,
+  memory,
+  year,
+  server_tcp,  ///< in place of tcp if servers keep parameters
+  server_rdma
+};
+inline constexpr std::size_t hardware_count = 8;
 std::span<const HardwareKind, hardware_count> hardware_kinds();
 
 /// The range of the fitted trainings. A prediction beyond is outside the domain.

@@ -1,6 +1,9 @@
 #pragma once
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -50,50 +53,68 @@ struct IntervalTime {
   Seconds high = {};
 };
 
+/// Circumstances that the size of an error depends on, in the order of error_parts().
+enum class ErrorPart : std::size_t {
+  base,
+  overhead,     ///< share of the time that the given point does not state
+  small_batch,  ///< whether the batch is below 0.3 of the given one
+  nodes,        ///< whether there are several nodes
+  doubt,        ///< share of the time that depends on an unknown overlap
+  hidden,       ///< expected to be hidden, but not certain: communication over the time
+  messages,     ///< ln(slower / total): what messages that take twice as long would add
+  precision,    ///< whether it computes in 16 or 8 bits
+  input,        ///< whether samples may be read and decoded
+  uneven        ///< whether samples of a batch differ in length or size
+};
+inline constexpr std::size_t error_part_count = 10;
+using ErrorParts = std::array<double, error_part_count>;
+
+/// The names of the parts in a model file: "base", "overhead", …
+std::span<const std::string_view, error_part_count> error_parts();
+
 /// The distribution of errors at sets that were not fitted to. The logarithm of measured over
-/// predicted has its middle at m = d shift (1 - overhead) and the scale
-///   s = d (base + of_overhead · overhead + of_small_batch [b < 0.3 b0] + of_nodes [nodes > 1]
-///          + of_doubt · in_doubt / total + of_hidden · hidden / total) + (1 - d) 0.005,
-/// where hidden is communication - transfer and d is ScaledTime::differs. The shortest interval
-/// that holds 90 % of the logarithms ends at m + s low and m + s high. Effects missing from the
-/// model mostly slow computing down, so that m > 0.
+/// predicted has its middle at m = d shift (1 - overhead). Errors of both directions have scales of
+/// their own, since most effects that are missing from the model slow training down:
+///   s = d Σ part · value of the part + (1 - d) 0.005,  d = ScaledTime::differs
+/// with the parts `early` below m, and `late` above. Nine of ten logarithms lie between
+/// m + s_early low and m + s_late high.
 struct ErrorModel {
   double shift = 0;
-  double base = 0;
-  double of_overhead = 0;
-  double of_small_batch = 0;
-  double of_nodes = 0;
-  double of_doubt = 0;   ///< for terms that depend on an unknown overlap
-  double of_hidden = 0;  ///< for communication that is expected, but not certain, to be hidden
-  double low = 0;        ///< < 0
-  double high = 0;       ///< > 0
+  ErrorParts early = {};  ///< each > 0
+  ErrorParts late = {};   ///< each > 0
+  double low = 0;         ///< < 0
+  double high = 0;        ///< > 0
   bool operator==(const ErrorModel&) const = default;
 };
 
-/// value = total · e^m, with the ends value · e^(low s) and value · e^(high s).
+/// value = total · e^m, with the ends total · e^(m + low s_early) and total · e^(m + high s_late).
+/// Requires the time of ScalingModel::judged().
 IntervalTime with_interval(const ScaledTime& time, const TrainingFacts& facts,
                            const ErrorModel& errors);
 
 /// A prediction of a set that the fit did not use.
 struct LeftOut {
   const TrainingFacts* facts = nullptr;
-  ScaledTime predicted = {};
+  ScaledTime predicted = {};  ///< by ScalingModel::judged()
   Seconds measured = {};
   double weight = 1;  ///< 1 / number of the set's cases
 };
 
-/// Fits the shift and the parts of the scale to errors z = (ln(measured / predicted) − m) / s.
+/// Fits the shift and the parts of the scales to errors z = (ln(measured / predicted) − m) / s.
 ///
 /// The shift minimises Σ w 2 (√(1 + z²) − 1), the loss of fit(). It is near a mean for small errors
-/// and a median for large ones, most of which are late. The parts of the scale, all > 0, are the
-/// likeliest for errors of Laplace's distribution of that middle and scale. They minimise
-///   Σ w (ln s + |ln(measured / predicted) - m| / s) / Σ w + 0.001 Σ (ln(part / usual))²
-/// with usual parts 0.02, 0.15, 0.1, 0.02, 0.1, 0.05, which only matter where errors say nothing.
+/// and a median for large ones, most of which are late. The parts, all > 0, are the likeliest for
+/// errors of Laplace's distribution with a scale on each side. They minimise
+///   Σ w (ln(s_early + s_late) + |ln(measured / predicted) - m| / s) / Σ w
+///   + 0.001 Σ (ln(part / usual))²
+/// where the usual parts only matter if errors say nothing.
 ///
-/// low and high are weighted quantiles of the errors over s: of all pairs that are a apart, the
-/// nearest to each other. a = 0.9 (1 + 1/n), n = (Σ w)² / Σ w², compensates for the finite number
-/// of errors. [G. Shafer & V. Vovk, JMLR 9, 2008, for unweighted errors; the shortest interval is a
-/// choice] Requires at least one error; low is at most -0.1 and high at least 0.1.
+/// low and high are weighted quantiles of z: of all pairs that are a apart, the nearest to each
+/// other. a = 0.9 (1 + 1/(2K)) for K sets, at most 1; K is the sum of weights. With 1/K, a case of
+/// a further set would lie in the interval with a chance of at least 0.9 [R. Dunn, L. Wasserman &
+/// A. Ramdas, JASA 118, 2023: sets are drawn first, then cases]. That held 98 % of sets left out,
+/// and half of it 92 %. [half, and the shortest interval, are choices] Requires at least one error;
+/// low is at most -0.1 and high at least 0.1.
 ErrorModel fit_errors(std::span<const LeftOut> left_out);
 
 }  // namespace dlscale::model::scaling

@@ -205,7 +205,7 @@ ErrorModel errors_without(const Study& study, const Fits& fits, std::size_t left
   for (const Known& known : study.known) {
     if (known.set == left) continue;
     const Parameters& parameters = fits.at(leaving_out(known.set, left));
-    left_out.push_back({&known.model.facts(), known.model.time(parameters), known.measured,
+    left_out.push_back({&known.model.facts(), known.model.judged(parameters), known.measured,
                         1 / study.counts[known.set]});
   }
   return fit_errors(left_out);

@@ -42,7 +42,8 @@ BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
   const BytesPerSecond cards =
       through_cards(facts.cluster_bandwidth, facts.cards, p[Parameter::line_efficiency],
                     p[Parameter::card_efficiency]);
-  return over_tcp(facts) ? std::min(cards, most_of_tcp) : cards;
+  if (!over_tcp(facts)) return cards;
+  return one_after_the_other(cards, BytesPerSecond(p[Parameter::socket_rate]));
 }
 
 /// 2 (n-1)/n: bytes that each of n parts sends and receives, for each byte.
@@ -50,20 +51,45 @@ double around(int n) {
   return 2.0 * (n - 1) / n;
 }
 
-/// The bytes M_n. The even case is separate, so that rounding does not change it.
-Bytes through_busiest(const TrainingFacts& facts, const Layout& layout) {
+/// The factor i. The even case is separate, so that rounding does not change it.
+double busier(const Layout& layout) {
   const int n = layout.nodes;
-  if (layout.busiest_server == 1) return around(n) * facts.gradient;
-  const Bytes m = layout.busiest_server / n * facts.gradient;
-  return (n - 1.0) * m + (facts.gradient - m);
+  if (layout.busiest_server == 1) return 1;
+  const double kept = layout.busiest_server / n;
+  return ((n - 1) * kept + 1 - kept) / around(n);
+}
+
+/// The bytes of the largest tensor.
+Bytes largest(const TrainingFacts& facts) {
+  double elements = 0;
+  for (const GradientTensor& tensor : facts.profile.tensors) {
+    elements = std::max(elements, tensor.elements);
+  }
+  return elements * (facts.gradient / facts.parameters);
+}
+
+/// The time of adding a node's gradients and of distributing what comes back.
+Seconds within_servers_node(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const int k = layout.gpus_on_node;
+  const double efficiency = p[Parameter::server_efficiency];
+  switch (facts.framework.node_sum) {
+    case NodeSum::ring:
+      return around(k) * facts.gradient / within_node(facts, layout, p);
+    case NodeSum::star: {
+      const Bytes on_one = std::max(largest(facts), facts.gradient / k);
+      return 2.0 * (k - 1) * on_one / (efficiency * to_host(facts, p));
+    }
+    case NodeSum::host:
+      return around(k) * facts.gradient / (efficiency * pcie_rate(facts, p));
+  }
+  fail_expectation("a sum of the enumeration");
 }
 
 Seconds over_servers(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
-  const double efficiency = p[Parameter::server_efficiency];
-  const BytesPerSecond host = efficiency * pcie_rate(facts, p);
-  if (layout.nodes == 1) return around(layout.gpus) * facts.gradient / host;
-  const BytesPerSecond slowest = std::min(host, efficiency * between_nodes(facts, p));
-  return through_busiest(facts, layout) / slowest;
+  const Seconds local = within_servers_node(facts, layout, p);
+  if (layout.nodes == 1) return local;
+  const BytesPerSecond rate = p[Parameter::server_efficiency] * between_nodes(facts, p);
+  return local + busier(layout) * facts.gradient / rate;
 }
 
 Seconds over_links(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
@@ -164,6 +190,7 @@ ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
   ExchangeCost cost;
   if (facts.synchronisation != cases::Synchronisation::all_reduce) {
     cost.messages.transfer = over_servers(facts, layout, parameters);
+    cost.on_gpu = false;
     return cost;
   }
   cost.on_gpu = !(facts.framework.over_host && layout.nodes > 1);

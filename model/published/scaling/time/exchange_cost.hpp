@@ -72,9 +72,12 @@ struct ExchangeCost {
 ///                   transfer = t₁ on one node, else (t₁³ + t³)^(1/3)
 ///                   startup  = min{ ring 2 (n α + (N-n) α₁),  tree 4 lg n α + 4 (k-1) α₁ }
 ///   MPI over hosts  transfer = 2 (k-1)/k M / B₁ + 2 (n-1)/n M / (B / 2) + 2 M / B_host
-///   servers         transfer = 2 (N-1)/N M / B_s on one node, else M_n / min{B_s, e_s B}
-///                   M_n = (n-1) m + M - m, 2 (n-1)/n M if all servers keep m = M / n
-///   B               (line⁻³ + cards⁻³)^(-1/3), by TCP at most 3 GB/s
+///   servers         transfer = in_node + (if n > 1) M i / (e_s B)
+///                   i = ((n-1) m + M - m) / (2 (n-1)/n M), 1 if all servers keep m = M / n
+///     host sum      in_node = 2 (k-1)/k M / (e_s B_pcie)
+///     ring          in_node = 2 (k-1)/k M / B₁
+///     star          in_node = 2 (k-1) max{largest tensor, M / k} / (e_s B_host)
+///   B               (line⁻³ + cards⁻³)^(-1/3), by TCP joined with B_tcp in the same way
 ///                   line = e_line B_nominal,  cards = e_card c max{15.75 GB/s, 1.26 B_nominal / c}
 ///
 /// One flat ring over the slowest link is the limit. The third power joins two links
@@ -86,13 +89,17 @@ struct ExchangeCost {
 ///   third of it, four use two thirds. NCCL 1 has one ring, over one link of each GPU (a
 ///   communicator knows one order of the GPUs). [github.com/NVIDIA/nccl, src/core.h of 2016]
 /// - B: whatever the network, c cards pass what their slots allow. 100 Gb/s is 0.79 of PCIe 3.0
-///   x16, as 200 is of 4.0 and 400 of 5.0. TCP takes the same path and carries at most 3 GB/s of a
-///   node, so that RDMA is never slower.
-/// - M_n: the bytes on the link of the busiest node, where each node is a server. Others push
-///   gradients to the m bytes that it keeps, and it pulls the rest. m follows the
-///   framework's rule, or is even if the rule or the layers are not known (Layout::busiest_server).
+///   x16, as 200 is of 4.0 and 400 of 5.0. TCP takes the same path through the few sockets that
+///   libraries open, so that RDMA is never slower.
+/// - Servers: each node pushes and pulls the sum of its gradients once, whatever the number of
+///   nodes. BytePS on 10 Gb/s takes as long on 2 as on 8 nodes, although on 2 only half passes the
+///   network: its processes are the limit. i compares the busiest server with an even one. m
+///   follows the framework's rule, or is even if rule or layers are not known.
+/// - Star: one GPU collects a tensor from k-1 others and returns it, so that the largest tensor is
+///   the limit. Copies without access between peers pass the host.
 ///
-/// Wrong for fabrics that sum in the network, and for several cards that are not used alike.
+/// Wrong for fabrics that sum in the network, for several cards that are not used alike, and for
+/// servers that are fewer than the nodes.
 ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
                            const Parameters& parameters);
 

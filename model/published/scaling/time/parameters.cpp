@@ -34,8 +34,12 @@ constexpr std::array<ParameterKind, parameter_count> kinds = {{
      "1", 0.60, 0.25, unlimited},
     {"server_efficiency",
      "share of PCIe's and of the network's rate with which parameter servers and copies through "
-     "host memory work; prior of the study",
+     "host memory work: what a node pushes and pulls once; prior of the study",
      "1", 0.70, 0.20, 1},
+    {"socket_rate",
+     "rate at which the few sockets of a node carry gradients over TCP, where its link is faster; "
+     "prior: 24 Gb/s",
+     "B/s", 3e9, 0.30, 1e12},
     {"negotiation",
      "time in which the hosts agree on one message: a gather and a broadcast over all; "
      "prior of the study",

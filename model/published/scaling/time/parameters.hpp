@@ -25,6 +25,7 @@ enum class Parameter : std::size_t {
   line_efficiency,
   card_efficiency,
   server_efficiency,  // e_ps
+  socket_rate,        // B_tcp
   negotiation,        // a_msg
   rdma_latency,
   tcp_latency,
@@ -42,7 +43,7 @@ enum class Parameter : std::size_t {
   no_overlap_share,  // w_none
   scheduling,        // d_sched
 };
-inline constexpr std::size_t parameter_count = 22;
+inline constexpr std::size_t parameter_count = 23;
 
 /// All parameters, in the order of the enumeration.
 std::span<const ParameterKind, parameter_count> parameter_kinds();

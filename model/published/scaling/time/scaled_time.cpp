@@ -60,6 +60,17 @@ bool tells_overlap(const TrainingFacts& facts) {
   return facts.overlap != cases::Overlap::unknown && facts.overlap != cases::Overlap::other;
 }
 
+/// The cost of an exchange whose messages take `messages` times as long.
+ExchangeCost cost_of(const TrainingFacts& facts, const Layout& layout, const Parameters& p,
+                     double messages) {
+  ExchangeCost cost = exchange_cost(facts, layout, p);
+  for (Seconds* part :
+       {&cost.messages.transfer, &cost.messages.startup, &cost.messages.agreement}) {
+    *part = messages * *part;
+  }
+  return cost;
+}
+
 void expect_facts(const TrainingFacts& facts) {
   EXPECT(facts.gradient > Bytes() && facts.parameters > 0 && !facts.profile.tensors.empty());
   EXPECT(facts.given_iteration > Seconds() && facts.given_batch > 0 && facts.batch > 0);
@@ -89,7 +100,6 @@ ScalingModel::Crowd ScalingModel::crowd_of(const Layout& layout) {
 ScalingModel::ScalingModel(TrainingFacts facts)
     : facts_(std::move(facts)), given_(crowd_of(facts_.given)), asked_(crowd_of(facts_.asked)) {
   expect_facts(facts_);
-  if (by_servers(facts_)) return;
   for (const auto& list : message_lists(facts_)) {
     lists_.push_back({MessageSchedule(list), list.size() == facts_.profile.tensors.size()});
   }
@@ -169,6 +179,12 @@ Seconds ScalingModel::backward_of(Seconds compute, const Parameters& p) const {
 ScalingModel::Exchange ScalingModel::exchange(Seconds compute, const ExchangeCost& cost,
                                               const Parameters& p) const {
   const MessageCost& messages = cost.messages;
+  if (by_servers(facts_) && facts_.overlap == cases::Overlap::none) {
+    return {messages.transfer, Seconds(), messages.transfer, Seconds()};
+  }
+  if (by_servers(facts_) && facts_.framework.eager && tells_overlap(facts_)) {
+    return best_of_lists(backward_of(compute, p), cost, p);
+  }
   if (by_servers(facts_)) {
     Exchange exchange = across_iterations(compute, messages.transfer, p);
     if (!tells_overlap(facts_)) {
@@ -228,7 +244,8 @@ ScaledTime ScalingModel::beside_others(Seconds compute, const Crowd& crowd,
   return time;
 }
 
-ScaledTime ScalingModel::at(Seconds compute, const Crowd& crowd, const Parameters& p) const {
+ScaledTime ScalingModel::at(Seconds compute, const Crowd& crowd, const Parameters& p,
+                            double messages) const {
   if (crowd.layout.gpus == 1) {
     ScaledTime time;
     time.compute = compute;
@@ -236,14 +253,14 @@ ScaledTime ScalingModel::at(Seconds compute, const Crowd& crowd, const Parameter
     time.total = time.compute + time.host;
     return time;
   }
-  return beside_others(compute, crowd, exchange_cost(facts_, crowd.layout, p), p);
+  return beside_others(compute, crowd, cost_of(facts_, crowd.layout, p, messages), p);
 }
 
 /// t_c at the given batch, and a.
-ScalingModel::Anchor ScalingModel::anchor(const Parameters& p) const {
+ScalingModel::Anchor ScalingModel::anchor(const Parameters& p, double messages) const {
   const Seconds given = facts_.given_iteration;
   if (given_.layout.gpus == 1 || facts_.given_computes_only) return {given, 1};
-  const ExchangeCost cost = exchange_cost(facts_, given_.layout, p);
+  const ExchangeCost cost = cost_of(facts_, given_.layout, p, messages);
   const auto beside = [&](Seconds compute) {
     return beside_others(compute, given_, cost, p).total;
   };
@@ -271,8 +288,18 @@ double ScalingModel::differs() const {
 }
 
 ScaledTime ScalingModel::time(const Parameters& parameters) const {
-  const Anchor given = anchor(parameters);
-  ScaledTime time = at(at_batch_asked(given.compute, parameters), asked_, parameters);
+  return scaled(parameters, 1);
+}
+
+ScaledTime ScalingModel::judged(const Parameters& parameters) const {
+  ScaledTime time = scaled(parameters, 1);
+  time.slower = scaled(parameters, 2).total;
+  return time;
+}
+
+ScaledTime ScalingModel::scaled(const Parameters& parameters, double messages) const {
+  const Anchor given = anchor(parameters, messages);
+  ScaledTime time = at(at_batch_asked(given.compute, parameters), asked_, parameters, messages);
   for (Seconds* part : {&time.transfer, &time.interference, &time.copies, &time.waiting, &time.host,
                         &time.communication, &time.in_doubt}) {
     *part = given.share * *part;

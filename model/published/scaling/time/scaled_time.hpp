@@ -21,6 +21,8 @@ struct ScaledTime {
   /// the overlap is not stated. It is not a part of the sum.
   Seconds in_doubt = {};
   Seconds total = {};
+  /// total if every message took twice as long, here and in the given point; 0 unless judged().
+  Seconds slower = {};
   /// Share of total that the given point does not state: 1 - compute at the given batch scaled in
   /// proportion to the batch / total, within [0, 0.95].
   double overhead = 0;
@@ -44,9 +46,11 @@ struct ScaledTime {
 /// - E follows from all communication C and the share ε of hidden communication that computing
 ///   loses. It is exposed + ε hidden, where MessageSchedule gives the least exposed of the lists of
 ///   messages. It is C if nothing overlaps, and between these two if overlap is not stated.
-///   Schedulers and servers let messages overlap the next forward pass, too: E is then
-///   max{ C / T, C - (1 + r) t_c } + ε (the rest) for T tensors. A scheduler above a
-///   coordinator adds a time for each tensor. A coordinator that starts a fused message each cycle
+///   Schedulers, and servers of frameworks that run graphs, let messages overlap the next forward
+///   pass, too: E is then max{ C / T, C - (1 + r) t_c } + ε (the rest) for T tensors. With an
+///   interpreter, servers' messages overlap backward only, tensor by tensor, and cost the GPU
+///   nothing: a step of the optimiser waits for all. A scheduler above a coordinator adds a time
+///   for each tensor. A coordinator that starts a fused message each cycle
 ///   starts at most t_b / cycle of them.
 /// - host, if the given time is that of computing alone: the update, the launches of an
 ///   interpreter, and b sample over a node's PCIe.
@@ -67,6 +71,8 @@ class ScalingModel {
   explicit ScalingModel(TrainingFacts facts);
   [[nodiscard]] const TrainingFacts& facts() const { return facts_; }
   [[nodiscard]] ScaledTime time(const Parameters& parameters) const;
+  /// The same with ScaledTime::slower, which takes as long again.
+  [[nodiscard]] ScaledTime judged(const Parameters& parameters) const;
 
  private:
   /// GPUs that train together, with the effect of their number on waiting.
@@ -103,8 +109,11 @@ class ScalingModel {
                                   const Parameters& p) const;
   [[nodiscard]] ScaledTime beside_others(Seconds compute, const Crowd& crowd,
                                          const ExchangeCost& cost, const Parameters& p) const;
-  [[nodiscard]] ScaledTime at(Seconds compute, const Crowd& crowd, const Parameters& p) const;
-  [[nodiscard]] Anchor anchor(const Parameters& p) const;
+  [[nodiscard]] ScaledTime at(Seconds compute, const Crowd& crowd, const Parameters& p,
+                              double messages) const;
+  [[nodiscard]] Anchor anchor(const Parameters& p, double messages) const;
+  /// The time if messages took `messages` times as long, > 0.
+  [[nodiscard]] ScaledTime scaled(const Parameters& p, double messages) const;
   [[nodiscard]] double differs() const;
   [[nodiscard]] Seconds at_batch_asked(Seconds compute, const Parameters& p) const;
 
