@@ -106,16 +106,16 @@ struct LinkShares {
 /// the growth, longest latencies. [configs/models/scaling.yaml, to four digits, rounded to the
 /// slower side; tests/model/scaling/link_shares_test.cpp compares]
 struct SlowestLinks {
-  double pcie_efficiency = 0.3186;
-  double least_pcie_growth = 0.5502;
-  double most_pcie_growth = 0.5530;
-  double nvlink_efficiency = 0.6388;
-  double line_efficiency = 0.9519;
-  double card_efficiency = 0.6190;
-  BytesPerSecond socket_rate{2.838e9};
-  Seconds local_latency{3.672e-6};
-  Seconds rdma_latency{2.298e-5};
-  Seconds tcp_latency{7.855e-5};
+  double pcie_efficiency = 0.2763;
+  double least_pcie_growth = 0.5534;
+  double most_pcie_growth = 0.5587;
+  double nvlink_efficiency = 0.6371;
+  double line_efficiency = 0.9582;
+  double card_efficiency = 0.6573;
+  BytesPerSecond socket_rate{2.839e9};
+  Seconds local_latency{3.371e-6};
+  Seconds rdma_latency{2.196e-5};
+  Seconds tcp_latency{7.804e-5};
 };
 inline constexpr SlowestLinks slowest_links{};
 

@@ -157,7 +157,7 @@ TEST(Fit, OfNothingIsThePrior) {
 TEST(Fit, EveryParameterIsNamedAndPositive) {
   for (const ParameterKind& kind : parameter_kinds()) {
     EXPECT_FALSE(kind.name.empty() || kind.doc.empty());
-    EXPECT_TRUE(kind.unit == "s" || kind.unit == "1") << kind.name;
+    EXPECT_TRUE(kind.unit == "s" || kind.unit == "1" || kind.unit == "B/s") << kind.name;
     EXPECT_GT(kind.median, 0) << kind.name;
     EXPECT_GT(kind.spread, 0) << kind.name;
   }

@@ -21,6 +21,30 @@ FrameworkTraits traits(std::string_view text) {
   return found;
 }
 
+TEST(FrameworkTraits, OfServersSayHowANodeAddsAndWhatCarriesTheSum) {
+  const FrameworkTraits byteps = traits("PyTorch 1.4 + BytePS 0.2");
+  EXPECT_EQ(byteps.node_sum, NodeSum::ring);
+  EXPECT_TRUE(byteps.eager);      // as of PyTorch
+  EXPECT_FALSE(byteps.over_rpc);  // it can use RDMA
+  const FrameworkTraits mxnet = traits("MXNet kvstore dist_device_sync");
+  EXPECT_EQ(mxnet.node_sum, NodeSum::star);
+  EXPECT_TRUE(mxnet.over_rpc);
+  EXPECT_FALSE(mxnet.eager);
+  EXPECT_EQ(traits("TensorFlow 1.1-1.2 tf_cnn_benchmarks: parameter_server/cpu").node_sum,
+            NodeSum::host);
+}
+
+TEST(FrameworkTraits, MayBeOfANetworkOnly) {
+  std::vector<std::string> guesses;
+  const auto over_rpc = [&](std::string_view network) {
+    return framework_traits("PaddlePaddle: batch size=32 & without xla", network,
+                            test::sources().frameworks, guesses)
+        .over_rpc;
+  };
+  EXPECT_TRUE(over_rpc("BERT-Base"));
+  EXPECT_FALSE(over_rpc("ResNet-50"));
+}
+
 TEST(StatedRelease, IsOfContainersAndVersions) {
   const std::vector<std::pair<const char*, ReleaseMonth>> all{
       {"PyTorch NVIDIA Release 20.06", {2020, 6}},

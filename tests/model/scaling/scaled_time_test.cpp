@@ -75,6 +75,7 @@ std::vector<TrainingFacts> many() {
 Parameters only(const std::vector<std::pair<Parameter, double>>& these) {
   Parameters parameters;
   parameters.values.fill(1e-15);
+  parameters.values[static_cast<std::size_t>(Parameter::socket_rate)] = 1e30;
   for (const auto& [which, value] : these) {
     parameters.values[static_cast<std::size_t>(which)] = value;
   }
@@ -147,6 +148,7 @@ TEST(ScaledTime, ServersExposeWhatTheOverlapLeaves) {
                                       {Parameter::interference, 0.5}});
   const auto total = [&](Overlap overlap, bool eager) {
     TrainingFacts facts = by_servers(on_ethernet(2, 1, overlap));
+    facts.overlap = overlap;
     facts.framework.eager = eager;
     facts.profile.tensors = {{0.5 * facts.parameters, 0.5}, {0.5 * facts.parameters, 1}};
     return ScalingModel(facts).time(parameters).total.si();

@@ -11,7 +11,7 @@ namespace dlscale::model::scaling {
 struct ParameterKind {
   std::string_view name;  ///< "interference"
   std::string_view doc;
-  std::string_view unit;  ///< "s", "1"
+  std::string_view unit;  ///< "s", "1", "B/s"
   double median;          ///< > 0: of the prior, log-normal
   double spread;          ///< > 0: standard deviation of its logarithm
   double absent;          ///< > 0: value that removes its term from the model
