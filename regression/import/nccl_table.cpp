@@ -53,12 +53,6 @@ int element_bytes(std::string_view type) {
   return found == types.end() ? 0 : found->second;
 }
 
-/// Whether the size is that of the count. Other programs count the elements of one rank.
-bool has_one_block(std::string_view collective) {
-  return collective == "all_reduce" || collective == "broadcast" || collective == "reduce" ||
-         collective == "sendrecv";
-}
-
 std::string text_of(const Facts& parameters, const char* name) {
   const auto found = parameters.find(name);
   return found == parameters.end() ? "" : found->second;
@@ -78,7 +72,9 @@ std::optional<double> blocks_of(const Facts& parameters, std::string_view collec
   const double element = element_bytes(type);
   if (elements == 0 || element == 0) return std::nullopt;
   const double blocks = printed_number(size, "size") / (elements * element);
-  const bool fits = has_one_block(collective) ? blocks == 1 : blocks == std::floor(blocks);
+  const NcclProgram* const program = nccl_program(collective);
+  const bool has_one_block = program != nullptr && program->has_one_block;
+  const bool fits = has_one_block ? blocks == 1 : blocks == std::floor(blocks);
   if (fits) return blocks;
   throw ConfigError(fmt::format(
       "the size {} is not that of {} elements of {}, so the row is garbled", size, count, type));

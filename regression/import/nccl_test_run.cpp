@@ -111,11 +111,8 @@ void NcclTest::read_name(std::string_view program) {
 
 /// A program may be renamed or of a fork, and then its name says nothing of the collective.
 void NcclTest::doubt_name(const RunOptions& options) {
-  constexpr std::array programs{"all_reduce", "all_gather", "broadcast", "reduce_scatter",
-                                "reduce",     "alltoall",   "alltoallv", "scatter",
-                                "gather",     "sendrecv",   "hypercube"};
   if (!has_name() || rows_ == 0 || options.axes.contains("collective")) return;
-  if (std::ranges::find(programs, name()) != programs.end()) return;
+  if (nccl_program(name()) != nullptr) return;
   note(fmt::format(
       "{} is not a program of nccl-tests, so the collective is not sure; state its axis "
       "collective=all_reduce",

@@ -71,6 +71,12 @@ constexpr std::array collective_names{CollectiveName{"Allreduce", "all_reduce"},
                                       CollectiveName{"Alltoall", "all_to_all"},
                                       CollectiveName{"alltoall", "all_to_all"}};
 
+constexpr std::array nccl_programs{
+    NcclProgram{"all_reduce", true}, NcclProgram{"all_gather"},   NcclProgram{"broadcast", true},
+    NcclProgram{"reduce_scatter"},   NcclProgram{"reduce", true}, NcclProgram{"alltoall"},
+    NcclProgram{"alltoallv"},        NcclProgram{"scatter"},      NcclProgram{"gather"},
+    NcclProgram{"sendrecv", true},   NcclProgram{"hypercube"}};
+
 /// A launcher with its options, or a program of OSU's benchmarks or nccl-tests.
 const re2::RE2& command_pattern() {
   static const re2::RE2 pattern(
@@ -177,6 +183,11 @@ std::optional<std::string_view> collective_named(std::string_view name) {
   const auto found = std::ranges::find(collective_names, name, &CollectiveName::name);
   if (found == collective_names.end()) return std::nullopt;
   return found->common;
+}
+
+const NcclProgram* nccl_program(std::string_view name) {
+  const auto* const found = std::ranges::find(nccl_programs, name, &NcclProgram::name);
+  return found == nccl_programs.end() ? nullptr : found;
 }
 
 bool is_line_of_nccl(std::string_view text) {

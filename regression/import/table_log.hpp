@@ -38,6 +38,14 @@ bool has_headings_of_columns(std::string_view line);
 /// any other name, of variants (Allreduce Persistent) too.
 std::optional<std::string_view> collective_named(std::string_view name);
 
+/// A program of nccl-tests, by its name without "_perf".
+struct NcclProgram {
+  std::string_view name;
+  bool has_one_block = false;  ///< its size is that of the count; others count those of one rank
+};
+/// nullptr for a name that no version has.
+const NcclProgram* nccl_program(std::string_view name);
+
 /// Whether NCCL printed the line ("host:12:34 [0] NCCL INFO …"), whose host may begin with a digit.
 /// A line that begins with a whole number is a row, also if text of NCCL follows in it.
 bool is_line_of_nccl(std::string_view text);
