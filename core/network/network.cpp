@@ -128,6 +128,22 @@ void check_all_used(std::string_view network, const std::vector<Layer>& layers,
   }
 }
 
+/// Keeps sums over layers far below the limit of 64 bits.
+void check_total(std::string_view network, const std::vector<Layer>& layers) {
+  constexpr double most = 1e18;
+  double size = 0;
+  for (const Layer& layer : layers) {
+    size += static_cast<double>(layer.forward_macs()) +
+            static_cast<double>(layer.parameter_count()) +
+            static_cast<double>(layer.output.elements());
+  }
+  if (size <= most) return;
+  throw ConfigError(
+      fmt::format("{}: all {} layers together are absurdly large, with {:.2g} multiply-adds, "
+                  "parameters and outputs. Repeat less, or check their numbers.",
+                  network, layers.size(), size));
+}
+
 /// All losses of one kind read the same labels.
 void check_losses(std::string_view network, const std::vector<Layer>& layers) {
   const Layer* first = nullptr;
@@ -190,6 +206,7 @@ Network::Network(std::string name, ImageShape input, const std::vector<Node>& no
   consumers_ = find_consumers(layers_);
   check_all_used(name_, layers_, consumers_);
   check_losses(name_, layers_);
+  check_total(name_, layers_);
   is_over_sequences_ = std::ranges::any_of(
       layers_, [](const Layer& layer) { return std::holds_alternative<Embedding>(layer.kind); });
 }

@@ -83,6 +83,15 @@ TEST(LayerBlocks, ErrorsNameBlockAndCopy) {
       blocks_error("repeat: copies", "repeat: copies - 3"),
       "block \"res\": repeat is \"copies - 3\", that is 0. Write a whole number from 1");
   expect_contains(blocks_error("copies: 3", "copies: 9999"), "more than 20000 layers");
+  expect_contains(test::config_error([] {
+                    (void)test::load_text(
+                        "network: large\ninput: {channels: 100000, height: 300, width: 300}\n"
+                        "layers:\n  - {block: b, repeat: 9999, layers: [{name: c, kind: "
+                        "convolution, out_channels: 100000, kernel: 1}]}\n  - {name: loss, kind: "
+                        "token_cross_entropy}\n",
+                        load_network);
+                  }),
+                  "all 10001 layers together are absurdly large");
   expect_contains(blocks_error("{block: first, of: unit, with: {outputs",
                                "{block: first, of: unit, with: {output"),
                   "output is not a known key. Did you mean \"outputs\"?");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/network/kept_outputs.hpp"
 #include "core/network/network.hpp"
 #include "tests/core/csv_fields.hpp"
 
@@ -130,6 +131,9 @@ TEST(NetworkTotals, AreThoseOfTheirSource) {
   for (const auto& [name, parameters, giga_macs] :
        std::vector<Totals>{{"resnet18", 11689512, 1.81},
                            {"resnet34", 21797672, 3.66},
+                           {"resnext50_32x4d", 25028904, 4.23},
+                           {"se_resnext50_32x4d", 27559896, 0},
+                           {"densenet169", 14149480, 3.36},
                            {"mobilenet_v2", 3504872, 0.30},
                            {"vit_base", 86567656, 17.56},
                            {"vit_large", 304326632, 61.55},
@@ -142,6 +146,63 @@ TEST(NetworkTotals, AreThoseOfTheirSource) {
     EXPECT_EQ(network.parameter_count(), parameters) << name;
     if (giga_macs == 0) continue;
     EXPECT_NEAR(static_cast<double>(network.forward_macs()) / 1e9, giga_macs, 0.005) << name;
+  }
+}
+
+/// V h + T h + L (12 h² + 13 h) + 2 h parameters, of V words, T places, L layers and h features;
+/// and T (V h + L (12 h² + 2 T h)) multiply-adds.
+TEST(NetworkTotals, OfTheGptFamilyFollowFromItsDimensions) {
+  struct Dimensions {
+    std::string network;
+    std::int64_t layers;
+    std::int64_t width;
+    std::int64_t tokens;
+  };
+  constexpr std::int64_t words = 50257;
+  for (const auto& [name, layers, width, tokens] :
+       std::vector<Dimensions>{{"gpt2", 12, 768, 1024},
+                               {"gpt2_xl", 48, 1600, 1024},
+                               {"gpt3_2.7b", 32, 2560, 2048},
+                               {"gpt3_6.7b", 32, 4096, 2048},
+                               {"gpt3_13b", 40, 5120, 2048}}) {
+    const Network network = load_network(name);
+    EXPECT_EQ(network.parameter_count(),
+              (words + tokens + 2) * width + layers * (12 * width * width + 13 * width))
+        << name;
+    EXPECT_EQ(network.forward_macs(),
+              tokens * (words * width + layers * (12 * width * width + 2 * tokens * width)))
+        << name;
+  }
+}
+
+/// Of s tokens with h features, a layer of GPT with a heads keeps 16 s h elements and a s² scores:
+/// 34 s h and 5 a s² bytes [arXiv:2205.05198, equation 1] less the masks and outputs of its three
+/// dropouts, which gpt2 leaves out.
+TEST(KeptOutputs, OfALayerOfGptAreThePublishedNumber) {
+  constexpr std::int64_t s = 1024;
+  constexpr std::int64_t h = 1600;
+  constexpr std::int64_t a = 25;
+  const Network network = load_network("gpt2_xl");
+  const std::vector<bool> kept = kept_outputs(network);
+  std::int64_t elements = 0;
+  for (const Layer& layer : network.layers()) {
+    const bool in_block = layer.name.starts_with("h7.") || layer.name == "h6.sum2";
+    if (in_block && layer.name != "h7.sum2" && kept[layer.id.index()]) {
+      elements += layer.output.elements();
+    }
+  }
+  EXPECT_EQ(elements, 16 * s * h + a * s * s);
+  EXPECT_GT(kept_elements(network), 48 * elements);
+}
+
+TEST(KeptOutputs, OfAResidualBlockAreThoseThatBackwardReads) {
+  const Network network = load_network("resnet18");
+  const std::vector<bool> kept = kept_outputs(network);
+  for (const Layer& layer : network.layers()) {
+    if (!layer.name.starts_with("stage3.0.")) continue;
+    const std::string name = layer.name.substr(9);
+    const bool expected = name.starts_with("conv") || name.starts_with("relu");
+    EXPECT_EQ(kept[layer.id.index()], expected) << layer.name;
   }
 }
 

@@ -205,9 +205,9 @@ ContentionCosts contention_costs(const Machine& machine, const Run& run, const R
 
 WorkKind work_kind(const Network& network, Step step) {
   if (step.pass == Pass::accumulate) return WorkKind::copy;
-  const LayerKind& kind = network.layer(step.layer).kind;
-  if (std::holds_alternative<Convolution>(kind)) return WorkKind::conv;
-  return std::holds_alternative<FullyConnected>(kind) ? WorkKind::gemm : WorkKind::copy;
+  const Layer& layer = network.layer(step.layer);
+  if (std::holds_alternative<Convolution>(layer.kind)) return WorkKind::conv;
+  return layer.forward_macs() > 0 ? WorkKind::gemm : WorkKind::copy;
 }
 
 }  // namespace dlscale::model

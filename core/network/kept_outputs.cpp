@@ -1,0 +1,60 @@
+#include "core/network/kept_outputs.hpp"
+
+#include <variant>
+
+namespace dlscale {
+namespace {
+
+/// Whether backward of a layer reads its inputs, and its output.
+struct Reads {
+  bool inputs = false;
+  bool output = false;
+};
+
+struct BackwardReads {
+  template <class Kind>
+  Reads operator()(const Kind& /*kind*/) const {
+    return {.inputs = true};
+  }
+  Reads operator()(const Relu& /*kind*/) const { return {.output = true}; }
+  Reads operator()(const Activation& kind) const {
+    const bool sigmoid = kind.function == ActivationFunction::sigmoid;
+    return {.inputs = !sigmoid, .output = sigmoid};
+  }
+  Reads operator()(const AttentionSoftmax& /*kind*/) const { return {.output = true}; }
+  Reads operator()(const Route& /*kind*/) const { return {.output = true}; }
+  Reads operator()(const Input& /*kind*/) const { return {}; }
+  Reads operator()(const Pooling& /*kind*/) const { return {}; }
+  Reads operator()(const Dropout& /*kind*/) const { return {}; }
+  Reads operator()(const Concat& /*kind*/) const { return {}; }
+  Reads operator()(const Sum& /*kind*/) const { return {}; }
+  Reads operator()(const PositionEmbedding& /*kind*/) const { return {}; }
+  Reads operator()(const RelativePositions& /*kind*/) const { return {}; }
+  Reads operator()(const ToTokens& /*kind*/) const { return {}; }
+  Reads operator()(const FirstToken& /*kind*/) const { return {}; }
+  Reads operator()(const Rope& /*kind*/) const { return {}; }
+};
+
+}  // namespace
+
+std::vector<bool> kept_outputs(const Network& network) {
+  std::vector<bool> kept(network.layers().size());
+  for (const Layer& layer : network.layers()) {
+    const Reads reads = std::visit(BackwardReads{}, layer.kind);
+    if (reads.output || layer.relu) kept[layer.id.index()] = true;
+    if (!reads.inputs) continue;
+    for (const LayerId input : layer.inputs) kept[input.index()] = true;
+  }
+  return kept;
+}
+
+std::int64_t kept_elements(const Network& network) {
+  const std::vector<bool> kept = kept_outputs(network);
+  std::int64_t elements = 0;
+  for (const Layer& layer : network.layers()) {
+    if (kept[layer.id.index()]) elements += layer.output.elements();
+  }
+  return elements;
+}
+
+}  // namespace dlscale
