@@ -305,6 +305,7 @@ bool says_so(const std::vector<Clause>& sentence) {
 FactSources FactSources::load() {
   FactSources sources{DeviceCatalogue::load(), load_link_kinds(), load_frameworks()};
   for (const std::string& name : config_names("networks")) {
+    if (network_kind(name).file != name) continue;  // no training takes its layers from there
     sources.networks.emplace(name, load_network(name));
   }
   return sources;
