@@ -48,7 +48,7 @@ ExchangeValues shared_exchange(const TrainingValues& values) {
 
 ExitCode plan(PlanVerbOptions& options) {
   options.training.check_hardware();
-  const Network network = load_network(options.training.network);
+  const Network network = options.training.find_network();
   options.training.values = resolved_values(network, options);
   const model::Machine machine = options.training.find_machine();
   model::PlanQuestion question =
@@ -80,7 +80,7 @@ void group_plan_options(CLI::App& verb) {
         {"--synchronisation", "--all-reduce", "--cycle", "--fusion-threshold", "--partition",
          "--credit", "--servers", "--sharding", "--transport", "--server-clients"}},
        {"Advanced: computing and input",
-        {"--dtype", "--threads", "--cores-per-rank", "--loader-threads", "--prefetch",
+        {"--sequence", "--dtype", "--threads", "--cores-per-rank", "--loader-threads", "--prefetch",
          "--input-copy", "--normalize", "--launch", "--fuse"}},
        {"Advanced: search and output",
         {"--epochs-at", "--samples", "--max-global-batch", "--critical-batch", "--simulate-top",

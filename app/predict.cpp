@@ -308,7 +308,7 @@ ExitCode predict(PredictOptions& options) {
     throw CLI::RequiredError("--network,--ranks");
   }
   options.check_hardware();
-  const Network network = load_network(options.network);
+  const Network network = options.find_network();
   resolve_values(network, options);
   const SweptAxes axes = find_axes(options);
   refuse_contradictions(options, axes);
@@ -334,8 +334,8 @@ void group_predict_options(CLI::App& verb) {
   group_options(
       verb,
       {{"What to predict",
-        {"--network", "--ranks", "--batch", "--global-batch", "--layers", "--explain", "--epochs",
-         "--target"}},
+        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--layers", "--explain",
+         "--epochs", "--target"}},
        {"On what", {"--cluster", "--machine", "--inter-node-bandwidth", "--device"}},
        {"How it trains", {"--framework", "--schedule", "--synchronisation", "--bucket", "--dtype"}},
        {"From other inputs than a network", {"--layer-times", "--cases"}},

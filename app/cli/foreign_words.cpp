@@ -49,6 +49,8 @@ constexpr std::array foreign_options{
             "It changes what a training learns and not how long an iteration takes. Leave it out."},
     Foreign{"arch architecture net a model m", "--network",
             "Write --network NAME: a name of dlscale info --networks, or a file."},
+    Foreign{"seq seq-len seq-length sequence-length max-seq-length context-length tokens",
+            "--sequence", "Write --sequence N: the tokens of a sequence."},
     Foreign{"bw network-bandwidth net-bandwidth link-speed", "--inter-node-bandwidth",
             "Write --inter-node-bandwidth RATE, such as 100Gb/s."},
     Foreign{"iters steps num-iters num-batches max-steps niter", "--iterations",
@@ -168,10 +170,10 @@ constexpr std::array foreign_values{
         "Data sheets here are of GPUs of NVIDIA and AMD alone. Name one of configs/devices, or a "
         "file with the data sheet."},
     ForeignValue{"--network",
-                 "bert bert-base bert-large gpt gpt2 gpt-2 gpt3 gpt-3 llama llama2 llama3 t5 vit "
-                 "vit-b16 transformer opt bloom mixtral deepseek",
-                 "It is a transformer, whose layers are not modelled. dlscale info --networks "
-                 "lists what is."}};
+                 "bert gpt gpt3 gpt-3 llama llama2 llama3 t5 vit vit-b16 transformer mixtral opt "
+                 "bloom deepseek",
+                 "Name a transformer with its size, such as bert_large, gpt2_xl or llama3_8b: "
+                 "dlscale info --networks lists them. Another one is a short file."}};
 
 /// Verbs of other tools, or programs of them, that one of ours does.
 struct ForeignVerb {

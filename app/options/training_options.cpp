@@ -156,6 +156,10 @@ std::vector<int> server_counts(const std::string& text) {
 
 }  // namespace
 
+Network TrainingOptions::find_network() const {
+  return load_network_for(network, sequence);
+}
+
 void TrainingOptions::check_hardware() const {
   if (machine.empty() != cluster.empty()) return;
   throw ConfigError(
@@ -192,6 +196,10 @@ void TrainingOptions::declare_hardware(CLI::App& verb) {
   verb.add_option("--network", network, "Network: a name in configs/networks, or a YAML file")
       ->type_name("NETWORK")
       ->required();
+  verb.add_option("--sequence", sequence,
+                  "Tokens of a sequence (default: as the network's file says)")
+      ->type_name("N")
+      ->check(positive_count());
   verb.add_option("--cluster", cluster,
                   "Hardware by data sheets: a name in configs/clusters, or a YAML file")
       ->type_name("CLUSTER");

@@ -8,6 +8,7 @@
 
 #include "app/options/hardware_options.hpp"
 #include "core/base/units.hpp"
+#include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
@@ -81,6 +82,7 @@ ExchangeValues exchange_of(const TrainingValues& values);
 /// The hardware and training options of verbs that predict, except ranks, batch and schedule.
 struct TrainingOptions {
   std::string network;
+  int sequence = 0;  ///< tokens; 0: as many as the network's file says
   std::string cluster;
   std::string machine;
   Run run;
@@ -91,10 +93,12 @@ struct TrainingOptions {
   std::vector<std::string> told;
 
   TrainingOptions() { run.loader_threads = 0; }
-  /// Declares --network, --cluster and --machine.
+  /// Declares --network, --sequence, --cluster and --machine.
   void declare_hardware(CLI::App& verb);
   /// Declares all other options, except those that tune schedules.
   void declare_training(CLI::App& verb);
+  /// The network, for sequences of the chosen length. Throws ConfigError.
+  [[nodiscard]] Network find_network() const;
   /// Throws ConfigError unless exactly one of --cluster and --machine was given.
   void check_hardware() const;
   /// The chosen machine, with the requested all-reduce, messages as timed, and the stated link

@@ -185,7 +185,7 @@ class BadInput(BenchTest):
             self.assertEqual(refused.returncode, 2)
             for part in said.split(" or "):
                 self.assertIn(part.strip("?"), refused.stderr)
-        for words in (["--network", "resnet101", "--cluster", "dgx1"], ["--network", "alexnet", "--cluster", "p40x16", "--device", "A10"],
+        for words in (["--network", "resnet56", "--cluster", "dgx1"], ["--network", "alexnet", "--cluster", "p40x16", "--device", "A10"],
                       ["--network", "alexnet", "--cluster", "p40x16", "--device", "H900"]):
             refused = run(*predict, *words)
             self.assertEqual(refused.returncode, 2)
