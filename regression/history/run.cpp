@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string_view>
 
 #include "core/base/error.hpp"
 #include "core/text/time_text.hpp"
@@ -36,8 +37,10 @@ void expect_past(std::int64_t time, const std::string& what, const std::string& 
 void set_origin(ImportedRun& run, const RunOptions& options, const std::string& commit,
                 std::optional<std::int64_t> time) {
   run.commit = options.commit.empty() ? commit : options.commit;
-  const bool is_another =
-      !commit.empty() && !may_mean(run.commit, commit) && !may_mean(commit, run.commit);
+  constexpr std::string_view local_changes = "-dirty";
+  const bool is_same = commit.ends_with(local_changes) == run.commit.ends_with(local_changes) &&
+                       (may_mean(run.commit, commit) || may_mean(commit, run.commit));
+  const bool is_another = !commit.empty() && !is_same;
   if (is_another) {
     run.notes.push_back(fmt::format("{} says that commit {} was measured, and counts as commit {}",
                                     run.file, commit, run.commit));

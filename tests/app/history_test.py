@@ -3,6 +3,7 @@
 import csv
 import datetime
 import fcntl
+import gzip
 import hashlib
 import json
 import math
@@ -288,7 +289,9 @@ class Add(History):
                            "more/c.txt": table, "d.log": table.replace("1.23", "1.24"), "notes.txt": "hello\n",
                            "e.json": '{"machine_info": {}}', "README.md": "# OSU MPI Latency Test\n"}.items():
             (self.folder / "nightly" / name).write_text(text)
+        (self.folder / "nightly" / "damaged.json.gz").write_bytes(gzip.compress(google(1.0).encode())[:-9])
         added = self.history("add", self.folder / "nightly", "--commit", commit(1), "--time", moment(1))
+        self.assertRegex(added.stderr, "passed over: .*damaged.json.gz")
         self.assertEqual(added.returncode, 0, added.stderr)
         self.assertIn("of 4 runs were added", added.stdout)
         self.assertIn("passed over: 2 files", added.stderr)

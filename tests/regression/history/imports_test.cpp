@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -237,6 +238,20 @@ TEST(ResultRun, MarksWhatWasBuiltWithLocalChanges) {
   EXPECT_EQ(measured_commit(environment), "c1");
   environment.dirty = true;
   EXPECT_EQ(measured_commit(environment), "c1-dirty");
+}
+
+TEST(Origin, SaysWhereTheOptionsNameAnotherCommitThanTheFile) {
+  for (const auto& [stated, notes] :
+       {std::pair{"", 0U}, std::pair{"b1c0ffee", 0U}, std::pair{"b1c0ffee12345678", 0U},
+        std::pair{"b1c0ffee-dirty", 1U}, std::pair{"a1c0ffee", 1U}}) {
+    ImportedRun run;
+    RunOptions options;
+    options.commit = "b1c0ffee";
+    options.time = 1'700'000'000;
+    set_origin(run, options, stated, std::nullopt);
+    EXPECT_EQ(run.commit, "b1c0ffee");
+    EXPECT_EQ(run.notes.size(), notes) << stated;
+  }
 }
 
 TEST(ContentKind, IsToldByTheOutermostKeys) {
