@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/config/config_path.hpp"
+#include "core/run/compute_file.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 #include "core/text/words.hpp"
@@ -93,6 +94,8 @@ Fact<Q> read_quantity(const ConfigMap& map, std::string_view key) {
   });
 }
 
+constexpr std::string_view compute_key = "compute";
+
 constexpr std::array<std::string_view, 17> properties{
     "input_copy", "gradients", "in_node",          "between_nodes", "schedule",  "first_bucket",
     "bucket",     "groups",    "fusion_threshold", "fusion_cycle",  "partition", "credit",
@@ -144,6 +147,7 @@ std::vector<std::string_view> known_properties(const ConfigMap& map) {
   for (const std::string_view key : properties) {
     if (map.text(key) != unknown_word) known.push_back(key);
   }
+  if (map.has(compute_key)) known.push_back(compute_key);
   return known;
 }
 
@@ -253,8 +257,8 @@ std::vector<const FrameworkProfile*> latest(std::vector<const FrameworkProfile*>
 
 FrameworkProfile load_framework(std::string_view name) {
   const ConfigMap map = ConfigMap::load(find_config("frameworks", name));
-  std::vector<std::string_view> keys{"framework", "name",  "versions", "doc",
-                                     "match",     "since", "until",    "sources"};
+  std::vector<std::string_view> keys{"framework", "name",  "versions",  "doc",    "match",
+                                     "since",     "until", compute_key, "sources"};
   keys.insert(keys.end(), properties.begin(), properties.end());
   map.allow_only(keys);
   FrameworkProfile profile;
@@ -276,6 +280,7 @@ FrameworkProfile load_framework(std::string_view name) {
   profile.update_on = read_words(map, "update_on", update_places);
   profile.negotiation = read_words(map, "negotiation", negotiations);
   profile.launch = read_words(map, "launch", kernel_launches);
+  profile.compute = read_compute(map);
   profile.sources = read_sources(map, known_properties(map));
   return profile;
 }

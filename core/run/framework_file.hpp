@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/config/data_source.hpp"
+#include "core/run/compute_traits.hpp"
 #include "core/run/run.hpp"
 
 namespace dlscale {
@@ -99,6 +100,8 @@ struct FrameworkProfile {
   Fact<UpdatePlace> update_on = Fact<UpdatePlace>::unknown();
   Fact<Negotiation> negotiation = Fact<Negotiation>::unknown();
   Fact<KernelLaunch> launch = Fact<KernelLaunch>::unknown();
+  /// How it computes, by networks and precision; the first row that applies counts.
+  std::vector<ComputeRow> compute = {};
   std::vector<DataSource> sources;  ///< of all properties that are not unknown
 };
 

@@ -37,6 +37,9 @@ callers: none
 update_on: worker
 negotiation: unknown
 launch: eager
+compute:
+  - {networks: images, width: two_bytes, layout: channels_last, elementwise: norm_act, update: fused, libraries: 2019.5}
+  - {networks: images, width: any, layout: unknown, elementwise: separate, update: unknown, libraries: unknown}
 sources: [{of: all, title: its source}]
 )";
 
@@ -212,6 +215,32 @@ TEST(FrameworkFile, TellsNothingFromNone) {
   EXPECT_EQ(to_text(profile.negotiation), "unknown");
   EXPECT_EQ(profile.launch.value(), KernelLaunch::eager);
   EXPECT_EQ(to_text(profile.launch), "eager");
+}
+
+TEST(FrameworkFile, SaysHowItComputesByNetworkAndPrecision) {
+  const FrameworkProfile profile = test::load_text(small_framework, load);
+  const auto traits = [&](NetworkFamily networks, ElementWidth width) {
+    return traits_of(profile.compute, networks, width);
+  };
+  const ComputeTraits half = traits(NetworkFamily::images, ElementWidth::two_bytes);
+  EXPECT_EQ(half.layout, ImageLayout::channels_last);
+  EXPECT_EQ(half.elementwise, Elementwise::norm_act);
+  EXPECT_EQ(half.update, UpdateKernels::fused);
+  EXPECT_EQ(half.libraries, 2019.5);
+  const ComputeTraits single = traits(NetworkFamily::images, ElementWidth::four_bytes);
+  EXPECT_FALSE(single.layout);
+  EXPECT_EQ(single.elementwise, Elementwise::separate);
+  EXPECT_FALSE(single.libraries);
+  EXPECT_FALSE(traits(NetworkFamily::sequences, ElementWidth::two_bytes).elementwise);
+}
+
+TEST(FrameworkFile, WrongTraitsAreRefusedByName) {
+  expect_contains(framework_file_error_after("layout: channels_last", "layout: channel_last"),
+                  "Did you mean \"channels_last\"?");
+  expect_contains(framework_file_error_after("width: any", "width: 2"), "/width: ");
+  expect_contains(framework_file_error_after("networks: images, width: any", "width: any"),
+                  "/networks is missing");
+  expect_contains(framework_file_error_after("libraries: 2019.5", "libraries: 19"), "/libraries");
 }
 
 TEST(FrameworkFile, WrongValuesAreRefusedByName) {
