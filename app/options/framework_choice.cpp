@@ -36,6 +36,7 @@ class FrameworkDefaults {
     follow_libraries();
     follow_input_copy();
     follow_launch();
+    follow_compute();
     follow_negotiation();
     follow_update();
     return {std::move(values_), notes()};
@@ -112,6 +113,7 @@ class FrameworkDefaults {
   void follow_libraries();
   void follow_input_copy();
   void follow_launch();
+  void follow_compute();
   void follow_negotiation();
   void follow_update();
   [[nodiscard]] std::vector<std::string> notes() const;
@@ -390,6 +392,20 @@ void FrameworkDefaults::follow_launch() {
   }
   const Launch launch = recorded ? Launch::graph : Launch::eager;
   set("launch", fmt::format("{} ({})", shown, launch_name(launch)), value_options::launch, launch);
+}
+
+/// Passes on how it computes; on a measured machine the measurements say that.
+void FrameworkDefaults::follow_compute() {
+  if (profile_.compute.empty()) {
+    unknown_.emplace_back("compute");
+    return;
+  }
+  if (question_.fitted) {
+    cannot("compute: kernels take what was measured on the machine");
+    return;
+  }
+  values_.software = profile_.compute;
+  told_.push_back("compute as it states");
 }
 
 void FrameworkDefaults::follow_negotiation() {

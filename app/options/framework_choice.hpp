@@ -45,6 +45,7 @@ struct FrameworkChoice {
 ///                     as a copy from it waits for the host  [CUDA C++ Programming Guide,
 ///                     asynchronous concurrent execution; not checked]
 ///   launch            --launch: recorded is a graph; the others are eager
+///   compute           how kernels of data sheets compute; no option says it
 ///   negotiation       the votes of horovod and priority; a note for other schedules
 ///   update_on         a note with servers: whose update the model counts
 FrameworkChoice framework_choice(const FrameworkProfile& profile,

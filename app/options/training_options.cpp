@@ -50,6 +50,7 @@ TrainingValues overlay(const TrainingValues& below, const TrainingValues& above)
   lay(above.normalisation, values.normalisation);
   lay(above.launch, values.launch);
   lay(above.all_reduce, values.all_reduce);
+  lay(above.software, values.software);
   return values;
 }
 
@@ -173,6 +174,7 @@ model::Machine TrainingOptions::find_machine(const InterNodeOptions& link) const
   messages.apply(found);
   link.apply(found.cluster);
   found.inter_node_stated = link.given();
+  if (values.software) found.software = *values.software;
   return found;
 }
 

@@ -9,6 +9,7 @@
 #include "app/options/hardware_options.hpp"
 #include "core/base/units.hpp"
 #include "core/network/network.hpp"
+#include "core/run/compute_traits.hpp"
 #include "core/run/run.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
@@ -38,6 +39,7 @@ struct TrainingValues {
   std::optional<Normalisation> normalisation = {};
   std::optional<Launch> launch = {};
   std::optional<std::string> all_reduce = {};  ///< rule or algorithm of all-reduces
+  std::optional<std::vector<ComputeRow>> software = {};  ///< of a framework's profile alone
 };
 
 /// An option, and the value that it gives.

@@ -16,6 +16,17 @@ namespace dlscale {
 
 enum class DeviceKind { cpu, gpu };
 
+using Hertz = Quantity<-1, 0, 0>;
+
+/// Multiprocessors and clocks of a GPU, by its data sheet.
+struct DeviceUnits {
+  int multiprocessors = 1;
+  int cores = 1;  ///< f32 multiply-adds a clock, of all multiprocessors
+  Hertz boost_clock;
+  Hertz base_clock;    ///< guaranteed under any load; boost_clock where unknown
+  Hertz tensor_clock;  ///< of the peaks of tensor cores
+};
+
 struct Device {
   std::string name;
   DeviceKind kind = DeviceKind::gpu;
@@ -27,6 +38,7 @@ struct Device {
   /// Name of the data sheet of these figures, for load_device_sheet(); empty: they are from none.
   /// Where both state a figure, that above counts, since a question may replace it.
   std::string sheet = {};
+  std::optional<DeviceUnits> units = {};  ///< GPUs with a data sheet; absent: unknown
 };
 
 /// One direction of a full-duplex link.

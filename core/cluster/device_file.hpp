@@ -25,8 +25,6 @@ inline constexpr std::array all_sheet_formats{SheetFormat::f64,  SheetFormat::f3
                                               SheetFormat::f16,  SheetFormat::f8};
 std::string_view sheet_format_name(SheetFormat format);
 
-using Hertz = Quantity<-1, 0, 0>;
-
 /// Direct links from a GPU to others.
 struct NvlinkPorts {
   int generation = 1;  ///< 1 … 5

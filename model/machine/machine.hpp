@@ -10,6 +10,7 @@
 #include "core/base/units.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/network/step.hpp"
+#include "core/run/compute_traits.hpp"
 #include "model/communication/algorithm_fit.hpp"
 #include "model/communication/contention.hpp"
 #include "model/fits/piecewise.hpp"
@@ -126,6 +127,9 @@ struct Machine {
   /// (sgd_iter/messages/all_reduce_override.hpp), or "nccl": by its cost model. Empty: as measured,
   /// or as the cluster says. Not written to the file.
   std::string all_reduce_override = {};
+  /// How the software of this prediction computes, where kernels are by data sheets; empty: unknown.
+  /// Not written to the file.
+  std::vector<ComputeRow> software = {};
 };
 
 /// Reads JSON {"schema": "dlscale.machine", "version": 1, …} in SI units, with the unit in the key.
@@ -134,7 +138,7 @@ struct Machine {
 /// "algorithms", "reduction", "contention", "graph_launch", "measured_on", its "links" and
 /// "give_s". In the cluster: "node", "network", "nccl" and "all_reduce". In algorithms:
 /// "foresight", "shared_cores", "two_way", "both_ways_s_per_byte" and "beside_closed_form". In
-/// segments and ranges: "spread".
+/// segments and ranges: "spread". In the device: "units".
 Machine load_machine(const std::filesystem::path& path);
 /// Writes with write_whole(), so that a full disk leaves an older file intact. Throws ConfigError.
 void save_machine(const std::filesystem::path& path, const Machine& machine);

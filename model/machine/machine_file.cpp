@@ -20,6 +20,7 @@
 #include "core/text/json_problem.hpp"
 #include "model/machine/machine.hpp"
 #include "model/machine/machine_fields.hpp"
+#include "model/machine/unit_fields.hpp"
 
 namespace dlscale::model::machine_file {
 namespace {
@@ -96,6 +97,7 @@ void describe(File& file, Of<Device> auto& device) {
   file.number("launch_s", device.launch);
   file.text("source", device.source);
   if (file.has("sheet", !device.sheet.empty())) file.text("sheet", device.sheet);
+  file.optional("units", device.units);
 }
 
 void describe(auto& file, Of<LinkSpec> auto& link) {

@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "core/text/quantity_text.hpp"
+#include "model/roofline/sheet/step_times.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
@@ -25,9 +26,8 @@ namespace {
 
 constexpr std::string_view computing_bound = "compute";
 
-/// Notes that the prediction is from data sheets, and the source of its interval.
-void note_data_sheets(const Cluster& cluster, const Run& run, Notes& notes) {
-  const Placement placement{run.ranks, run.ranks_per_node};
+/// Notes that kernels run at full peak, and the source of their interval.
+void note_full_peak(const Cluster& cluster, const Run& run, Notes& notes) {
   const ComputingShares& shares = computing_shares;
   notes.add(NoteKind::data_sheets);
   notes.add(NoteKind::computing_interval,
@@ -35,6 +35,12 @@ void note_data_sheets(const Cluster& cluster, const Run& run, Notes& notes) {
   if (const std::string beyond = beyond_evidence(cluster, run); !beyond.empty()) {
     notes.add(NoteKind::other_evidence, {beyond});
   }
+}
+
+/// Notes that the prediction is from data sheets, and the source of its interval.
+void note_data_sheets(const Cluster& cluster, const Run& run, Notes& notes) {
+  const Placement placement{run.ranks, run.ranks_per_node};
+  if (!sheet::has_kernel_times(cluster.device)) note_full_peak(cluster, run, notes);
   if (placement.ranks == 1) return;
   const bool several = placement.nodes() > 1;
   const LinkSpec& link = several ? cluster.inter_node : cluster.intra_node;

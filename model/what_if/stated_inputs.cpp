@@ -181,6 +181,7 @@ Machine on_data_sheet(const Machine& machine, const Key& key, double value) {
   Machine stated = nominal_machine(cluster);
   stated.inter_node_stated = machine.inter_node_stated || is_between_nodes(*key.what);
   stated.all_reduce_override = machine.all_reduce_override;
+  stated.software = machine.software;
   return stated;
 }
 
@@ -385,6 +386,7 @@ Machine with_device(Machine machine, const DeviceSheet& sheet, DType dtype,
     Machine other = nominal_machine(machine.cluster);
     other.inter_node_stated = machine.inter_node_stated;
     other.all_reduce_override = machine.all_reduce_override;
+    other.software = machine.software;
     return other;
   }
   std::erase_if(machine.kernels, [&](const KernelTime& kernel) {

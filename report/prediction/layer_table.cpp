@@ -39,9 +39,8 @@ std::string explain(TimeSource source) {
     case TimeSource::efficiency:
       return "not measured: that of the measured kernels of its kind";
     case TimeSource::data_sheet:
-      return "the work that is declared at full peak and memory bandwidth, or line rate and the "
-             "start-ups "
-             "that are stated: an estimate, and no bound";
+      return "what kernels reach on such devices, or the declared work at full peak where their "
+             "units are not known; messages at line rate with the start-ups that are stated";
   }
   fail_expectation("source is a TimeSource");
 }

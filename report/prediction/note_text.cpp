@@ -49,6 +49,14 @@ constexpr std::array all_note_words{
     NOTE_WORDS(other_evidence,
                "the interval of computing rests on trainings of another kind, and may be too "
                "narrow: {}"),
+    NOTE_WORDS(
+        sheet_kernels,
+        "from data sheets alone: kernels at the speed that published trainings reach on such "
+        "devices, with a 90 % interval of {:.2f} to {:.2f} times; transfers at line rate with "
+        "the start-ups that are stated"),
+    NOTE_WORDS(software_unknown,
+               "the framework is not known: kernels are taken as those of eager PyTorch, and the "
+               "interval also covers those of others"),
     NOTE_WORDS(message_interval,
                "90 % interval of messages: from line rate without start-ups to the rate fitted to "
                "published trainings on several GPUs",

@@ -24,7 +24,7 @@ class WhatIf(ProgramTest):
         self.assertLess(prediction["t_iter_low_s"], prediction["time"]["t_iter_s"])
         self.assertGreater(prediction["t_iter_high_s"], prediction["time"]["t_iter_s"])
         self.assertEqual(set(prediction["basis"].values()), {"data sheet"})
-        self.assertTrue(any(note["kind"] == "data_sheets" for note in prediction["notes"]), prediction["notes"])
+        self.assertTrue(any(note["kind"] == "sheet_kernels" for note in prediction["notes"]), prediction["notes"])
         for words in (WORDS, [*WORDS, "--layers"], [*WORDS, "--explain"]):
             self.assertNotIn("lower bound", run(*words).stdout)
 

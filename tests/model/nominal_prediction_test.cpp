@@ -7,9 +7,11 @@
 
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
+#include "core/cluster/device_file.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/config/config_path.hpp"
 #include "core/network/network.hpp"
+#include "model/roofline/sheet/step_times.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/messages/collective_time.hpp"
 #include "model/sgd_iter/messages/link_estimate.hpp"
@@ -20,6 +22,7 @@
 #include "tests/core/support.hpp"
 #include "tests/model/nominal_ring.hpp"
 #include "tests/model/notes_of.hpp"
+#include "tests/model/without_sheet.hpp"
 
 /// Predictions from data sheets.
 namespace dlscale::model {
@@ -40,9 +43,9 @@ TrainingRun p40_run(int images) {
   return run;
 }
 
-TEST(NominalPrediction, IsTheSumOfRooflines) {
+TEST(NominalPrediction, IsTheSumOfRooflinesWithoutASheet) {
   const Network network = load_network("alexnet");
-  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  const Machine machine = nominal_machine(without_sheet("p40x16"));
   const int ranks[] = {1, 2, 4, 8, 16};
   TrainingRun run = p40_run(256);
   run.loader_threads = 2;
@@ -80,8 +83,8 @@ TEST(NominalPrediction, IsTheSumOfRooflines) {
   }
 }
 
-TEST(NominalPrediction, HasTheRangeThatPublishedTrainingsReachedOfDataSheets) {
-  Machine machine = nominal_machine(load_cluster("p40x16"));
+TEST(NominalPrediction, HasTheRangeThatPublishedTrainingsReachedOfFullPeak) {
+  Machine machine = nominal_machine(without_sheet("p40x16"));
   machine.loaders.front().decode = {};
   const int ranks[] = {1};
   TrainingRun run = p40_run(32);
@@ -96,6 +99,38 @@ TEST(NominalPrediction, HasTheRangeThatPublishedTrainingsReachedOfDataSheets) {
   EXPECT_NEAR((*p.high - p.time.total).si(), width(high - 1), 0.05 * width(high - 1));
   EXPECT_EQ(p.sources.forward, TimeSource::data_sheet);
   EXPECT_FALSE(p.sources.load) << "decoding is not known";
+}
+
+/// Each kernel as its data sheet says, the same error for all, and what is known of the software.
+TEST(NominalPrediction, IsTheSumOfWhatKernelsReachWithASheet) {
+  Cluster cluster = load_cluster("p40x16");
+  cluster.device = nominal_device(load_device_sheet("p40"), cluster.device.launch);
+  Machine machine = nominal_machine(cluster);
+  machine.loaders.front().decode = {};
+  const Network network = load_network("resnet50");
+  TrainingRun run = p40_run(32);
+  run.input_copy = InputCopy::ahead;
+  const int ranks[] = {1};
+  const Prediction p = predict(network, machine, run, ranks).front();
+  sheet::StepTimes times(network, cluster.device, run, {}, sheet::nominal_constants());
+  Seconds forward;
+  for (const Step step : forward_steps(network)) forward += times.time(step);
+  EXPECT_NEAR(p.time.forward.si(), forward.si(), 1e-9 * forward.si());
+  const sheet::TimeRange range =
+      sheet::kernel_range(times, {}, run.dtype, sheet::nominal_constants());
+  const double compute = (p.time.forward + p.time.backward).si();
+  const auto width = [&](double share) { return share * std::hypot(compute, p.time.update.si()); };
+  EXPECT_NEAR((p.time.total - *p.low).si(), width(1 - range.low), 0.05 * width(1 - range.low));
+  EXPECT_NEAR((*p.high - p.time.total).si(), width(range.high - 1), 0.05 * width(range.high - 1));
+  EXPECT_TRUE(mentions(p, NoteKind::sheet_kernels)) << all(p.notes);
+  EXPECT_TRUE(mentions(p, NoteKind::software_unknown)) << all(p.notes);
+  EXPECT_FALSE(mentions(p, NoteKind::data_sheets)) << all(p.notes);
+  machine.software = {{.traits = {.layout = ImageLayout::channels_first,
+                                  .elementwise = Elementwise::norm_act,
+                                  .libraries = 2016}}};
+  const Prediction known = predict(network, machine, run, ranks).front();
+  EXPECT_FALSE(mentions(known, NoteKind::software_unknown)) << all(known.notes);
+  EXPECT_NE(known.time.forward, p.time.forward);
 }
 
 TrainingRun summit_run() {
@@ -120,16 +155,16 @@ TEST(NominalPrediction, SaysWhatWasTrainedOnSummit) {
   const double measured = 1536 * 32 / 347304.0;
   const Prediction p = predict(network, machine, summit_run(), ranks).front();
   EXPECT_TRUE(mentions(p, "here double binary trees of nodes")) << all(p.notes);
-  EXPECT_LT(p.low->si(), measured);
-  EXPECT_GT(p.high->si(), measured);
-  // At full peak one GPU alone takes two thirds of what it was measured to take.
+  // One V100 takes 97.5 ms for 32 pictures; stragglers of 1,536 are not included.
+  const double computing = (p.time.forward + p.time.backward + p.time.update).si();
+  EXPECT_NEAR(computing, 97.5e-3, 0.1 * 97.5e-3);
   EXPECT_LT(p.time.total.si(), measured);
-  EXPECT_GT(2.2 * p.time.total.si(), measured);
+  EXPECT_GT(1.6 * p.time.total.si(), measured);
   // What NCCL's own model says of it, too.
   machine.cluster.all_reduce = AllReduceRule::nccl;
   const Prediction by_nccl = predict(network, machine, summit_run(), ranks).front();
-  EXPECT_LT(by_nccl.low->si(), measured);
-  EXPECT_GT(by_nccl.high->si(), measured);
+  EXPECT_LT(by_nccl.time.total.si(), measured);
+  EXPECT_GT(1.6 * by_nccl.time.total.si(), measured);
   // And what is said of who states the ring.
   machine.cluster.all_reduce = AllReduceRule::ring;
   const Prediction by_ring = predict(network, machine, summit_run(), ranks).front();
@@ -279,7 +314,7 @@ TEST(NominalPrediction, SaysWhereItsIntervalRestsOnOtherTrainings) {
   const auto prediction = [&](DType dtype) {
     TrainingRun run = p40_run(256);
     run.dtype = dtype;
-    return predict(load_network("resnet50"), nominal_machine(load_cluster("dgx_h100")), run, ranks)
+    return predict(load_network("resnet50"), nominal_machine(without_sheet("dgx_h100")), run, ranks)
         .front();
   };
   EXPECT_TRUE(mentions(prediction(DType::bf16), "rests on trainings of another kind"));

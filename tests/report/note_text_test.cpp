@@ -58,6 +58,8 @@ std::vector<Note> notes_of_all_kinds() {
       {NoteKind::data_sheets, {}, {}},
       {NoteKind::computing_interval, {0.81, 2.68, 83, 1.48}, {}},
       {NoteKind::other_evidence, {"none is in bf16"}, {}},
+      {NoteKind::sheet_kernels, {0.8, 1.4}, {}},
+      {NoteKind::software_unknown, {}, {}},
       {NoteKind::message_interval, {}, {{"between nodes", 54.0, time}}},
       {NoteKind::network_kind_unknown, {"a"}, {}},
       {NoteKind::device_links_unknown, {"a"}, {}},

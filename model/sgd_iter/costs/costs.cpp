@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -91,7 +92,8 @@ class Costs {
         notes_(&notes),
         place_{run.ranks, run.ranks_per_node} {}
   IterationCosts find();
-  [[nodiscard]] StepCost update(Bytes parameters) const;
+  /// Looks up kernels first if the machine is from data sheets.
+  StepCost find_update(Bytes parameters);
 
  private:
   [[nodiscard]] bool on_cpu() const { return machine_->cluster.device.kind == DeviceKind::cpu; }
@@ -102,6 +104,7 @@ class Costs {
   [[nodiscard]] Estimate<Seconds> picture() const;
   [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
   [[nodiscard]] Bytes batch_size() const;
+  [[nodiscard]] StepCost update(Bytes parameters) const;
   void add_cores(IterationPlan& plan) const;
   void add_steps(IterationCosts& costs) const;
   void add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
@@ -114,6 +117,7 @@ class Costs {
   const Run* run_;
   Notes* notes_;
   Placement place_;
+  std::optional<KernelTimes> kernels_;
 };
 
 StepCost Costs::affine(const std::vector<AffineFit>& fits, Bytes size,
@@ -210,12 +214,15 @@ void Costs::add_cores(IterationPlan& plan) const {
 }
 
 StepCost Costs::update(Bytes parameters) const {
+  if (kernels_ && kernels_->update(parameters)) {
+    return {*kernels_->update(parameters), {}, WorkKind::copy};
+  }
   return affine(machine_->update, parameters, "the update");
 }
 
 /// Adds one part of backward for each message, and the steps after the last.
 void Costs::add_steps(IterationCosts& costs) const {
-  const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
+  const KernelTimes& kernels = *kernels_;
   PhaseSources& sources = costs.sources;
   const auto cost = [&](Step step) {
     auto& source = step.pass == Pass::forward ? sources.forward : sources.backward;
@@ -307,10 +314,18 @@ void Costs::give_at_once(IterationCosts& costs) const {
   }
 }
 
+StepCost Costs::find_update(Bytes parameters) {
+  if (!machine_->fitted) {
+    kernels_.emplace(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
+  }
+  return update(parameters);
+}
+
 IterationCosts Costs::find() {
   check_device(machine_->cluster, *run_);
   check_memory(*network_, machine_->cluster, *run_, *notes_);
   check_complete(*network_, *machine_, *run_);
+  kernels_.emplace(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
   IterationCosts costs;
   costs.shape.loader_threads = run_->loader_threads;
   costs.shape.prefetch = run_->prefetch;
@@ -465,7 +480,7 @@ void check_device(const Cluster& cluster, const Run& run) {
 
 StepCost update_cost(const Network& network, const Machine& machine, const Run& run,
                      Bytes parameters, Notes& notes) {
-  return Costs(network, machine, run, notes).update(parameters);
+  return Costs(network, machine, run, notes).find_update(parameters);
 }
 
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,

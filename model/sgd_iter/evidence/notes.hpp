@@ -47,6 +47,8 @@ enum class NoteKind {
   data_sheets,
   computing_interval,
   other_evidence,
+  sheet_kernels,
+  software_unknown,
   message_interval,
   network_kind_unknown,
   device_links_unknown,

@@ -14,6 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
+#include "model/roofline/sheet/step_times.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/topology.hpp"
 
@@ -172,6 +173,20 @@ struct KernelTimes::Unfused {
   KernelTimes times;
 };
 
+/// Times of kernels by a data sheet.
+struct KernelTimes::BySheet {
+  BySheet(const Network& network, const Machine& machine, const Run& run)
+      : device(&machine.cluster.device),
+        traits(sheet::traits_for(network, run.dtype, machine.software)),
+        times(network, *device, run, traits, constants),
+        range(sheet::kernel_range(times, traits, run.dtype, constants)) {}
+  const sheet::KernelConstants& constants = sheet::nominal_constants();
+  const Device* device;
+  ComputeTraits traits;
+  sheet::StepTimes times;
+  sheet::TimeRange range;
+};
+
 KernelTimes::KernelTimes(const Network& network, const Machine& machine, const Run& run,
                          int ranks_on_node, Notes& notes)
     : network_(&network),
@@ -180,7 +195,16 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
       ranks_on_node_(ranks_on_node),
       threads_(machine.cluster.device.kind == DeviceKind::cpu ? run.compute_threads : 1),
       notes_(&notes) {
-  if (!machine.fitted) return;
+  if (!machine.fitted) {
+    data_sheet(machine.cluster, run.dtype, notes);  // refuses a precision without a peak
+    const Device& device = machine.cluster.device;
+    if (sheet::has_kernel_times(device)) {
+      by_sheet_ = std::make_unique<BySheet>(network, machine, run);
+      notes.add(NoteKind::sheet_kernels, {by_sheet_->range.low, by_sheet_->range.high});
+      if (machine.software.empty()) notes.add(NoteKind::software_unknown);
+    }
+    return;
+  }
   for (const KernelTime& kernel : machine.kernels) {
     if (kernel.dtype != run.dtype || kernel.threads != threads_) continue;
     measured_[{kernel.kernel, kernel.pass}].push_back(&kernel);
@@ -269,6 +293,13 @@ void KernelTimes::find_usual_give() {
   if (all.empty()) return;
   usual_give_ = {Seconds(median(all)), Seconds(quantile(all, 0.025)),
                  Seconds(quantile(all, 0.975))};
+}
+
+std::optional<Estimate<Seconds>> KernelTimes::update(Bytes parameters) const {
+  if (!by_sheet_) return std::nullopt;
+  return with_range(sheet::update_time(*network_, *by_sheet_->device, *run_, by_sheet_->traits,
+                                       by_sheet_->constants, parameters),
+                    by_sheet_->range);
 }
 
 TimeSource KernelTimes::source(Step step) const {
@@ -367,6 +398,7 @@ void KernelTimes::find_mean_pressure() {
 }
 
 Estimate<Seconds> KernelTimes::nominal(Step step) const {
+  if (by_sheet_) return with_range(by_sheet_->times.time(step), by_sheet_->range);
   const Roofline roofline = data_sheet(machine_->cluster, run_->dtype, *notes_);
   const Work what = work(*network_, step, run_->batch, run_->dtype);
   const Seconds at_best = roofline.time(what) + machine_->cluster.device.launch;

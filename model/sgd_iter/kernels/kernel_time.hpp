@@ -75,7 +75,8 @@ TimeSource affine_source(const Machine& machine, const std::vector<AffineFit>& f
 ///   never measured: the roofline that this machine's measured kernels span (at as many ranks or
 ///     the nearest number), at the efficiency that kernels of the same kind and pass reach, else of
 ///     the same pass, else all;
-///   nominal machine: the data sheet's roofline, and its launch time.
+///   nominal machine: what kernels reach by the data sheet of a GPU (roofline/sheet/step_times.hpp);
+///     else the roofline at full peak, and the launch time.
 /// All but the first and the last are noted.
 ///
 /// With other ranks on the node a step takes
@@ -110,6 +111,9 @@ class KernelTimes {
   [[nodiscard]] Estimate<Seconds> give(Step step) const;
   /// Source of that time.
   [[nodiscard]] TimeSource source(Step step) const;
+  /// Update of `parameters` bytes of f32 parameters by the data sheet of a GPU; nothing for other
+  /// machines.
+  [[nodiscard]] std::optional<Estimate<Seconds>> update(Bytes parameters) const;
 
  private:
   using Batches = std::map<int, const KernelTime*>;
@@ -149,6 +153,8 @@ class KernelTimes {
   std::array<std::array<double, 3>, 3> mean_pressure_{};
   std::optional<Estimate<Seconds>> usual_give_;  ///< empty: measured with no kernel
   std::unique_ptr<const Unfused> unfused_;       ///< where fused kernels were not measured
+  struct BySheet;
+  std::unique_ptr<BySheet> by_sheet_;  ///< of nominal machines of GPUs with a data sheet
 };
 
 }  // namespace dlscale::model

@@ -63,10 +63,11 @@ const Network* network_of(const cases::ScalingCase& training,
   return nullptr;
 }
 
-/// One GPU of unlimited memory, whose input costs nothing.
+/// One GPU of unlimited memory and known peaks alone, whose input costs nothing.
 std::optional<Cluster> cluster_of(const DeviceSheet& sheet, DType dtype) {
   Cluster cluster = load_cluster("p40x16");
   cluster.device = nominal_device(sheet, cluster.device.launch);
+  cluster.device.units.reset();  // at full peak
   cluster.device.memory = {};
   cluster.host.decode = {};
   cluster.storage = {};
