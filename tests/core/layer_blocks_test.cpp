@@ -160,5 +160,18 @@ layers:
                   "alexnet has no sequences whose length could be 5");
 }
 
+TEST(LayerBlocks, RefuseInputsThatDoubleAtEachLevel) {
+  std::string inner = "{name: add, kind: sum, from: [before]}";
+  for (int level = 0; level < 40; ++level) {
+    inner =
+        "{block: b" + std::to_string(level) + ", from: [before, before], layers: [" + inner + "]}";
+  }
+  const std::string text =
+      "network: doubled\ninput: {channels: 3, height: 8, width: 8}\nlayers: [" +
+      ("{name: c, kind: convolution, out_channels: 4, kernel: 1}, " + inner) + "]\n";
+  expect_contains(test::config_error([&] { test::load_text(text, load_network); }),
+                  "it reads more than 1000 outputs");
+}
+
 }  // namespace
 }  // namespace dlscale

@@ -23,6 +23,8 @@ namespace {
 constexpr IntegerRange number_range{0, 1 << 30};
 constexpr IntegerRange repeat_range{1, 10'000};
 constexpr std::size_t most_written_layers = 20'000;
+/// Outputs that a layer or block reads. Nested blocks that read one twice double it at each level.
+constexpr std::size_t most_inputs = 1'000;
 /// The word by which layers of a block name what the block reads.
 constexpr std::string_view before = "before";
 
@@ -182,6 +184,11 @@ class Writer {
     std::vector<std::string> inputs;
     for (const std::string& name : entry.from) {
       for (std::string& input : resolve(scope, name)) inputs.push_back(std::move(input));
+      if (inputs.size() > most_inputs) {
+        throw ConfigError(
+            fmt::format("{}{}: it reads more than {} outputs. Name fewer in \"from\".",
+                        scope.prefix, entry.name, most_inputs));
+      }
     }
     return inputs;
   }
