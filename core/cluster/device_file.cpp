@@ -238,8 +238,10 @@ Device nominal_device(const DeviceSheet& sheet, Seconds launch) {
   device.memory_bandwidth = sheet.memory_bandwidth;
   device.memory = sheet.memory;
   device.launch = launch;
-  device.units = DeviceUnits{sheet.multiprocessors, sheet.cores, sheet.boost_clock,
-                             sheet.base_clock.value_or(sheet.boost_clock), sheet.tensor_clock};
+  device.units =
+      DeviceUnits{sheet.multiprocessors, sheet.cores, sheet.boost_clock,
+                  sheet.base_clock.value_or(std::min(sheet.boost_clock, sheet.tensor_clock)),
+                  sheet.tensor_clock};
   std::vector<std::string> titles;
   for (const DataSource& source : sheet.sources) titles.push_back(source.title);
   device.source = fmt::to_string(fmt::join(titles, "; "));
