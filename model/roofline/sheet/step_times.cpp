@@ -148,12 +148,11 @@ Seconds StepTimes::time(Step step, const Software& software) {
 }
 
 double StepTimes::doubt(const ComputeTraits& traits) {
+  const bool over_sequences = network_->is_over_sequences();
   Software quick = software_;
-  if (network_->is_over_sequences()) {
-    quick.elementwise = traits.elementwise.value_or(Elementwise::all);
-  } else {
-    quick.layout = traits.layout.value_or(ImageLayout::channels_last);
-  }
+  quick.elementwise =
+      traits.elementwise.value_or(over_sequences ? Elementwise::all : Elementwise::norm_act);
+  if (!over_sequences) quick.layout = traits.layout.value_or(ImageLayout::channels_last);
   if (quick == software_) return 0;
   Seconds usual;
   Seconds least;
@@ -163,7 +162,7 @@ double StepTimes::doubt(const ComputeTraits& traits) {
       least += time(step, quick);
     }
   }
-  return std::abs(std::log(usual / least)) / 2;
+  return std::max(0.0, std::log(usual / least));
 }
 
 TimeRange kernel_range(StepTimes& times, const ComputeTraits& traits, DType dtype,
@@ -173,9 +172,12 @@ TimeRange kernel_range(StepTimes& times, const ComputeTraits& traits, DType dtyp
   if (times.network().is_over_sequences()) terms += constants.interval_sequences;
   if (software_with(traits).age > 0) terms += constants.interval_old;
   const double scale = std::exp(terms);
-  const double doubt = deviations_of_90 * times.doubt(traits);
-  return {std::exp(-std::hypot(constants.interval_low * scale, doubt)),
-          std::exp(std::hypot(constants.interval_high * scale, doubt))};
+  const double doubt = times.doubt(traits);
+  const double low = constants.interval_low * scale;
+  const double high = constants.interval_high * scale;
+  if (all_unknown(traits)) return {std::exp(-std::hypot(low, doubt)), std::exp(high)};
+  const double either_way = deviations_of_90 * doubt / 2;
+  return {std::exp(-std::hypot(low, either_way)), std::exp(std::hypot(high, either_way))};
 }
 
 Seconds update_time(const Network& network, const Device& device, const Run& run,

@@ -38,7 +38,8 @@ class StepTimes {
             const ComputeTraits& traits, const KernelConstants& constants);
   /// Time of a step of the network.
   [[nodiscard]] Seconds time(Step step) { return time(step, software_); }
-  /// Doubt of the iteration's time where one trait is not known, as kernel_range() says.
+  /// Logarithm, >= 0, of the iteration's time over that with the quickest values of the traits that
+  /// are not known: channels-last images, and kernels that take in element-wise layers.
   [[nodiscard]] double doubt(const ComputeTraits& traits);
   [[nodiscard]] const Network& network() const { return *network_; }
 
@@ -62,6 +63,11 @@ class StepTimes {
   std::vector<TimedProduct> known_;  ///< networks have few different products
 };
 
+/// Whether nothing is known of how the software computes.
+inline bool all_unknown(const ComputeTraits& traits) {
+  return !traits.layout && !traits.elementwise && !traits.update && !traits.libraries;
+}
+
 /// Factors on a time: 5 % of trainings took less than `low` times it, 5 % more than `high` times.
 struct TimeRange {
   double low = 1;
@@ -69,12 +75,12 @@ struct TimeRange {
 };
 
 /// The 90 % interval of all times of a training by this model, whose errors the steps share:
-///   e^(± hypot(q s, 1.645 d)),  q = low or high,
+///   e^(± hypot(q s, 1.645 D / 2)),  q = low or high,
 ///   s = e^(always + half [16 bits] + sequences [over sequences] + old [age > 0])
-/// with the constants of KernelConstants. Where the layout of images is unknown, or the
-/// element-wise kernels over sequences, the doubt d is half the logarithm of the iteration's times
-/// with the slower over the quicker; else 0. [quantiles of the logarithm of measured over predicted
-/// times, each source by a fit without it] Wrong where the software differs from its traits.
+/// with the constants of KernelConstants and D = StepTimes::doubt(). Where no trait is known, the
+/// usual software counts, and other software may only be quicker: e^(-hypot(q s, D)) and e^(q s).
+/// [quantiles of the logarithm of measured over predicted times, each source by a fit without it]
+/// Wrong where the software differs from its traits.
 TimeRange kernel_range(StepTimes& times, const ComputeTraits& traits, DType dtype,
                        const KernelConstants& constants);
 
