@@ -106,9 +106,10 @@ std::string memory_obstacle(const Network& network, const Cluster& cluster, cons
   const MemoryNeed need = memory_need(network, cluster.device.kind, run);
   if (need.least() <= memory) return "";
   return fmt::format(
-      "training {} with {} images per rank needs at least {} unless convolutions run twice, but "
-      "each rank has {} ({}), so it cannot run",
-      network.name(), run.batch, gigabytes(need.least()), gigabytes(memory), cluster.device.name);
+      "training {} with {} {} per rank needs at least {} unless activations are computed again, "
+      "but each rank has {} ({}), so it cannot run",
+      network.name(), run.batch, network.samples(), gigabytes(need.least()), gigabytes(memory),
+      cluster.device.name);
 }
 
 }  // namespace
