@@ -7,6 +7,8 @@ from program import BACKEND, MPIEXEC, BenchTest, main, run
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = (SOURCE / "configs" / "clusters" / "p40x16.yaml").read_text()
+# Takes the place of the data sheet there.
+PROCESSOR = "name: a processor\n  kind: cpu\n  peak: {f32: 1 TFLOP/s}\n  memory_bandwidth: 100 GB/s\n  memory: 64 GB"
 
 
 class BadInput(BenchTest):
@@ -331,7 +333,7 @@ class BadInput(BenchTest):
     def test_input_copied_in_a_way_there_is_not(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--input-copy"]
         self.assert_refused(run(*words, "onpath", "--cluster", "p40x16"), 2, "onpath", 'Did you mean "on_path"')
-        cluster = self.cluster("kind: gpu", "kind: cpu")
+        cluster = self.cluster("sheet: p40", PROCESSOR)
         for more in [[], ["--layers"]]:
             result = run(*words, "ahead", "--cluster", cluster, *more)
             self.assert_refused(result, 2, "no copy engine", "Ask for copies on the path")
@@ -339,13 +341,13 @@ class BadInput(BenchTest):
     def test_kernels_launched_in_a_way_there_is_not(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--launch"]
         self.assert_refused(run(*words, "graphs", "--cluster", "p40x16"), 2, "graphs", 'Did you mean "graph"')
-        cluster = self.cluster("kind: gpu", "kind: cpu")
+        cluster = self.cluster("sheet: p40", PROCESSOR)
         self.assert_refused(run(*words, "graph", "--cluster", cluster), 2, "launches none", "eager launches")
 
     def test_pictures_normalised_where_that_cannot_be(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--normalize"]
         self.assert_refused(run(*words, "gpu", "--cluster", "p40x16"), 2, "gpu", "host, device")
-        cluster = self.cluster("kind: gpu", "kind: cpu")
+        cluster = self.cluster("sheet: p40", PROCESSOR)
         self.assert_refused(run(*words, "device", "--cluster", cluster), 2, "reads what the host wrote")
         result = self.train("--data", self.make_data(), "--normalize", "device")
         self.assert_refused(result, 2, "computes on the host", "on the host")

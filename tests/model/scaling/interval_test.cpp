@@ -241,7 +241,8 @@ TEST(FitErrors, HoldsNineOfTenOfOthers) {
 }
 
 TEST(FitErrors, AFewSetsAreLessSureThanMany) {
-  std::vector<LeftOut> many = drawn(interval_truth(), 400, 8).left_out;
+  const Drawn all = drawn(interval_truth(), 400, 8);
+  std::vector<LeftOut> many = all.left_out;
   const ErrorModel of_many = fit_errors(many);
   for (LeftOut& one : many) one.weight /= 100;  // the weights of some five sets
   const ErrorModel of_few = fit_errors(many);
