@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -417,15 +416,12 @@ Computed rate_of_summit(const std::vector<double>&) {
   return {{near_by(required_read(347304, record).si() / 1e9, 0.01)}};
 }
 
-/// Seconds of MLPerf's runs: within the 90 % interval of what is predicted from data sheets and the
-/// software that ran, for as many epochs as they took. From v1.1 on it
-/// reduced all gradients as one group. Evaluations, which these have and that has not, take a few
-/// per cent.
-Rule mlperf(const char* cluster, const char* device, int devices, int batch, double epochs,
-            bool one_group = false) {
+/// Seconds of MLPerf's runs, in the 90 % interval of what is predicted for as many epochs. From
+/// v1.1 on it reduced `merged` gradients. Evaluations, which only they have, take a few per cent.
+Rule mlperf(const char* cluster, const char* gpu, int gpus, int batch, double epochs, bool merged) {
   return [=](const std::vector<double>&) {
     std::vector<std::string> notes;
-    Machine machine = with_device(nominal_machine(load_cluster(cluster)), load_device_sheet(device),
+    Machine machine = with_device(nominal_machine(load_cluster(cluster)), load_device_sheet(gpu),
                                   DType::f16, notes);
     machine.loaders.front().decode = {};  // by other means than those of the sheet
     machine.software = load_framework("nvidia_mxnet_2021").compute;
@@ -436,14 +432,13 @@ Rule mlperf(const char* cluster, const char* device, int devices, int batch, dou
     run.batch = batch;
     run.dtype = DType::f16;
     run.schedule = Schedule::bucketed;
-    if (one_group) run.settings.first_bucket = run.settings.bucket = Bytes(1e9);
+    if (merged) run.settings.first_bucket = run.settings.bucket = Bytes(1e9);
     run.input_copy = InputCopy::ahead;
     run.launch = Launch::graph;
-    const int ranks[] = {devices};
+    const int ranks[] = {gpus};
     const Prediction prediction = predict(load_network(run.network), machine, run, ranks).front();
     const auto takes = [&](Seconds iteration) {
-      const double rate = static_cast<double>(devices) * batch / iteration.si();
-      return time_to_train({.epochs = epochs, .samples_per_s = rate}).si();
+      return time_to_train({.epochs = epochs, .samples_per_s = gpus * batch / iteration.si()}).si();
     };
     return Computed{{within(takes(prediction.low.value()), takes(prediction.high.value()))}};
   };
@@ -452,9 +447,9 @@ Rule mlperf(const char* cluster, const char* device, int devices, int batch, dou
 std::vector<Check> training_checks() {
   return {{"C138", "37.6; 105.4; 204.7", storage_rates},
           {"C139", "39.8", rate_of_summit},
-          {"C163", "4271.9", mlperf("dgx1", "v100_sxm2_16gb", 8, 208, 37)},
-          {"C164", "120.2", mlperf("dgx1", "v100_sxm3_32gb", 512, 65, 56)},
-          {"C165", "63.4", mlperf("dgx_a100", "a100_sxm4_40gb", 768, 45, 59)},
+          {"C163", "4271.9", mlperf("dgx1", "v100_sxm2_16gb", 8, 208, 37, false)},
+          {"C164", "120.2", mlperf("dgx1", "v100_sxm3_32gb", 512, 65, 56, false)},
+          {"C165", "63.4", mlperf("dgx_a100", "a100_sxm4_40gb", 768, 45, 59, false)},
           {"C166", "34.5", mlperf("dgx_a100", "a100_sxm4_80gb", 1024, 35, 60, true)},
           {"C167", "20.9", mlperf("dgx_a100", "a100_sxm4_80gb", 4320, 15, 85, true)}};
 }
