@@ -22,7 +22,7 @@ struct KernelKey {
 
   [[nodiscard]] std::string in() const { return shape_key(layer.input_shapes.front()); }
 
-  /// What a convolution that is not plain (Convolution::is_plain()) adds.
+  /// Suffix of a convolution that is not plain (Convolution::is_plain()).
   static std::string uneven(const Convolution& kind) {
     if (kind.is_plain()) return "";
     return fmt::format(" stridew{} padw{} dilation{}", kind.stride_along_width(),

@@ -28,7 +28,7 @@ struct Layer {
   [[nodiscard]] std::int64_t bias_count() const;    ///< bias; for normalisations the shift
   [[nodiscard]] std::int64_t parameter_count() const { return weight_count() + bias_count(); }
   /// Multiply-accumulates of the forward pass for one sample, including padding and masked scores.
-  /// Of experts those that run. Zero except for layers that multiply matrices.
+  /// Experts count if they run. Zero except for layers that multiply matrices.
   [[nodiscard]] std::int64_t forward_macs() const;
 };
 

@@ -51,7 +51,7 @@ Growing look_at(const HistoryFolder& folder, const std::string& file, const Seri
   return growing;
 }
 
-/// What the series of a history hold of one run.
+/// Points and series of one run that a history holds.
 struct Held {
   std::size_t points = 0;
   std::vector<SeriesKey> keys;

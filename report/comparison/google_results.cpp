@@ -30,7 +30,7 @@ using regression::history::GoogleFile;
 
 using regression::history::GoogleOmission;
 
-/// What the file says of one benchmark.
+/// Times and omissions of one benchmark in a file.
 struct Benchmark {
   const regression::history::GoogleSamples* samples = nullptr;
   std::vector<const GoogleOmission*> omissions;

@@ -44,7 +44,7 @@ struct KindPasses {
   [[nodiscard]] double in() const {
     return batch * static_cast<double>(layer.input_shapes.front().elements());
   }
-  /// That many passes over the output.
+  /// As many passes over the output forward and backward.
   [[nodiscard]] Both passes(double forward, double backward) const {
     return moved(forward * out(), backward * out());
   }

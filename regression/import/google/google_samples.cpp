@@ -46,7 +46,7 @@ class Counter {
     [[nodiscard]] bool has(const GoogleSamples& samples) const {
       return places.contains({samples.name, samples.metric});
     }
-    /// Of repetitions, which mostly follow each other.
+    /// The samples of one benchmark; its repetitions mostly follow each other.
     GoogleSamples& of(const std::string& name, const GoogleMetric& metric) {
       const auto which = static_cast<std::size_t>(&metric - google_metrics.data());
       std::optional<std::size_t>& last = latest[which];

@@ -95,7 +95,7 @@ TEST(GateVerdict, IsAsBadAsItsWorstMetric) {
   EXPECT_EQ(verdict_on({}).verdict, Verdict::inconclusive);
 }
 
-/// A minimum lies below the median of the same times, so their difference is no change.
+/// A minimum lies below the median of the same times, although nothing changed.
 TEST(GateVerdict, ComparesNoStatisticsThatDiffer) {
   for (const RunStatistic statistic : {RunStatistic::median, RunStatistic::single}) {
     std::vector<Round> rounds = rounds_of_two(1.1, 1.0);
