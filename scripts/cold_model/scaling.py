@@ -72,7 +72,7 @@ def extra(case, tc, tensors, overlap, transformer, transport="-"):
     elif overlap == "merged":
         ex, c = min(exposed(k) for k in (1, 2, 4, 8, 16, 32))
     elif overlap == "scheduled":
-        c = total + tensors * start * 0
+        c = total
         ex = max(0.05 * c, c - tc) + E["d_sched"] * tensors
     else:
         ex, c = exposed(max(1, math.ceil(m / (25e6 if "yTorch" in fw else 64e6))))
