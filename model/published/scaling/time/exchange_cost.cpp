@@ -23,7 +23,8 @@ double mesh_share(const TrainingFacts& facts, int gpus) {
   return gpus <= 4 ? 2.0 / 3 : 1.0;
 }
 
-/// The bandwidth B₁ within a node.
+}  // namespace
+
 BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
   switch (facts.node_fabric) {
     case NodeFabric::pcie:
@@ -37,7 +38,6 @@ BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, con
   fail_expectation("a fabric of the enumeration");
 }
 
-/// The bandwidth B of a node.
 BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
   const BytesPerSecond cards =
       through_cards(facts.cluster_bandwidth, facts.cards, p[Parameter::line_efficiency],
@@ -45,6 +45,8 @@ BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
   if (!over_tcp(facts)) return cards;
   return one_after_the_other(cards, BytesPerSecond(p[Parameter::socket_rate]));
 }
+
+namespace {
 
 /// 2 (n-1)/n: bytes that each of n parts sends and receives, for each byte.
 double around(int n) {

@@ -106,6 +106,11 @@ ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
 /// Whether gradients pass between nodes by TCP, over whatever links.
 bool over_tcp(const TrainingFacts& facts);
 
+/// The bandwidths B₁ within a node, for the GPUs of `layout` on it, and B of a node.
+BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout,
+                           const Parameters& parameters);
+BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& parameters);
+
 /// The bandwidth between a GPU and memory of the host.
 BytesPerSecond to_host(const TrainingFacts& facts, const Parameters& parameters);
 

@@ -109,13 +109,22 @@ ScalingModel::ScalingModel(TrainingFacts facts)
   EXPECT(!lists_.empty());
 }
 
-/// The factor r.
-double ScalingModel::spread(const Crowd& crowd, const Parameters& p) const {
-  const double age = std::max(facts_.launched - 2017, 0);
+namespace {
+
+/// The factor r for e_N = `slowest`.
+double waiting_of(const TrainingFacts& facts, double slowest, const Parameters& p) {
+  const double age = std::max(facts.launched - 2017, 0);
   const double left = std::clamp(1 - p[Parameter::jitter_decline] * age, 0.15, 1.0);
-  const double even = p[Parameter::jitter] * crowd.slowest * left;
-  if (!facts_.uneven_samples) return even;
-  return even + p[Parameter::uneven_jitter] * std::min(crowd.slowest, 1.5);
+  const double even = p[Parameter::jitter] * slowest * left;
+  if (!facts.uneven_samples) return even;
+  return even + p[Parameter::uneven_jitter] * std::min(slowest, 1.5);
+}
+
+}  // namespace
+
+double waiting_share(const TrainingFacts& facts, int gpus, const Parameters& parameters) {
+  EXPECT(gpus >= 1);
+  return waiting_of(facts, expected_normal_maximum(gpus), parameters);
 }
 
 ScalingModel::Exchange ScalingModel::across_iterations(Seconds compute, Seconds all,
@@ -226,7 +235,7 @@ ScalingModel::Exchange ScalingModel::exchange(Seconds compute, const ExchangeCos
 
 ScaledTime ScalingModel::beside_others(Seconds compute, const Crowd& crowd,
                                        const ExchangeCost& cost, const Parameters& p) const {
-  const double r = spread(crowd, p);
+  const double r = waiting_of(facts_, crowd.slowest, p);
   const Exchange communication = exchange((1 + r) * compute, cost, p);
   ScaledTime time;
   time.compute = compute;

@@ -31,6 +31,10 @@ struct ScaledTime {
   double differs = 1;
 };
 
+/// The r of ScalingModel: how much longer the slowest of `gpus` ≥ 1 computes than the mean, as a
+/// share of that; 0 on one GPU.
+double waiting_share(const TrainingFacts& facts, int gpus, const Parameters& parameters);
+
 /// A training as the time of one GPU, plus the additional time on N of them:
 ///   t(N) = t_c + x(N, t_c),  x(1) = 0
 ///   x    = E + c M / B_memory + r t_c + j lg n + host
@@ -98,7 +102,6 @@ class ScalingModel {
     bool one_by_one = false;  ///< a message is a tensor
   };
   static Crowd crowd_of(const Layout& layout);
-  [[nodiscard]] double spread(const Crowd& crowd, const Parameters& p) const;
   [[nodiscard]] Seconds update(Seconds compute, const Parameters& p) const;
   [[nodiscard]] Seconds left_out(Seconds compute, const Parameters& p) const;
   [[nodiscard]] Seconds backward_of(Seconds compute, const Parameters& p) const;
