@@ -7,15 +7,14 @@
 #include <cctype>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
 
 #include "core/base/error.hpp"
-#include "core/base/fnv1a.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/process.hpp"
+#include "regression/history/series_key.hpp"
 
 namespace dlscale::regression {
 namespace {
@@ -63,12 +62,6 @@ bool is_program(const fs::path& file) {
   return runs || std::ranges::find(scripts, file.extension().string()) != scripts.end();
 }
 
-std::string content_hash(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(stream), {}};
-  return fmt::format("{:016x}", fnv1a(content));
-}
-
 }  // namespace
 
 void expect_startable(const char* option, const std::string& line) {
@@ -89,9 +82,9 @@ std::string fingerprint_of_command(const std::string& line) {
   }
   std::string all;
   for (const std::string& word : words) {
-    if (is_program(word)) all += content_hash(word);
+    if (is_program(word)) all += history::sha256(content_of(word));
   }
-  return all.empty() ? all : fmt::format("{:016x}", fnv1a(all));
+  return all.empty() ? all : history::sha256(all);
 }
 
 }  // namespace dlscale::regression
