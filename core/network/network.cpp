@@ -23,6 +23,12 @@ bool is_loss_layer(const Layer& layer) {
   return is_loss(layer.kind);
 }
 
+template <class Kind>
+bool any_is(const std::vector<Layer>& layers) {
+  return std::ranges::any_of(
+      layers, [](const Layer& layer) { return std::holds_alternative<Kind>(layer.kind); });
+}
+
 /// Adds layers one by one and finds the producers of each by name.
 class Builder {
  public:
@@ -207,8 +213,8 @@ Network::Network(std::string name, ImageShape input, const std::vector<Node>& no
   check_all_used(name_, layers_, consumers_);
   check_losses(name_, layers_);
   check_total(name_, layers_);
-  is_over_sequences_ = std::ranges::any_of(
-      layers_, [](const Layer& layer) { return std::holds_alternative<Embedding>(layer.kind); });
+  is_over_sequences_ = any_is<Embedding>(layers_);
+  has_attention_ = any_is<AttentionScores>(layers_);
 }
 
 std::int64_t Network::parameter_count() const {

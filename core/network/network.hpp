@@ -59,6 +59,8 @@ class Network {
   [[nodiscard]] int classes() const;                ///< features of the last loss's input
   /// Whether a sample is a sequence of tokens, not an image: a layer embeds the input.
   [[nodiscard]] bool is_over_sequences() const { return is_over_sequences_; }
+  /// Whether a layer computes attention, as in transformers over sequences or, as ViT, over images.
+  [[nodiscard]] bool has_attention() const { return has_attention_; }
   /// "images" or "sequences".
   [[nodiscard]] std::string_view samples() const;
 
@@ -67,6 +69,7 @@ class Network {
   std::vector<Layer> layers_;
   std::vector<std::vector<LayerId>> consumers_;
   bool is_over_sequences_ = false;
+  bool has_attention_ = false;
 };
 
 /// Reads configs/networks/<name>.yaml, or the file `name` if it has a slash or ends in .yaml.

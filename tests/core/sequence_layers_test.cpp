@@ -61,6 +61,7 @@ std::string error_of(std::string_view from, std::string_view to) {
 TEST(SequenceLayers, HaveShapesOfTokens) {
   EXPECT_TRUE(language().is_over_sequences());
   EXPECT_EQ(language().samples(), "sequences");
+  EXPECT_TRUE(language().has_attention());
   EXPECT_EQ(language().input(), (ImageShape{1, 4, 1}));
   EXPECT_EQ(layer("x").output, (ImageShape{6, 4, 1}));
   EXPECT_EQ(layer("scores").output, (ImageShape{3, 4, 4}));
@@ -183,6 +184,13 @@ TEST(SequenceLayers, WrongShapesAreRefused) {
                   "silu_multiply reads two: the gate, then the values.");
 }
 
+TEST(ImageLayers, MayComputeAttention) {
+  const Network network = load_network("vit_base");
+  EXPECT_TRUE(network.has_attention());
+  EXPECT_FALSE(network.is_over_sequences());
+  EXPECT_EQ(network.samples(), "images");
+}
+
 /// A block with squeeze and excitation, a depthwise convolution, and a transposed one.
 constexpr std::string_view image_model = R"(network: pictures
 input: {channels: 3, height: 8, width: 8}
@@ -205,6 +213,7 @@ layers:
 TEST(ImageLayers, HaveShapesParametersAndWork) {
   const Network network = test::load_text(image_model, load_network);
   EXPECT_FALSE(network.is_over_sequences());
+  EXPECT_FALSE(network.has_attention());
   const auto& layers = network.layers();
   EXPECT_EQ(layers[2].parameter_count(), 4 * 9);
   EXPECT_EQ(layers[2].forward_macs(), 4 * 9 * 64);

@@ -38,7 +38,7 @@ bool runs_in_place(const Network& network, const Layer& layer) {
 }
 
 double output_elements(const Network& network) {
-  if (network.is_over_sequences()) return static_cast<double>(kept_elements(network));
+  if (network.has_attention()) return static_cast<double>(kept_elements(network));
   double sum = 0;
   for (const Layer& layer : network.layers()) {
     if (!runs_in_place(network, layer)) sum += static_cast<double>(layer.output.elements());

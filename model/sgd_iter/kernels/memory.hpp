@@ -15,7 +15,7 @@ namespace dlscale::model {
 ///   parameters  4Ψ: f32 master weights
 ///   states      4Ψ gradients + 4Ψ momenta (+ 2Ψ: weights for kernels of 16 bits)
 ///   activations N e Σ_l A_l: every output, including the images, is kept for backward. A ReLU that
-///               alone reads its input takes that one's place. Over sequences, only those that
+///               alone reads its input takes that one's place. With attention, only those that
 ///               backward reads (core/network/kept_outputs.hpp)
 ///   gradients   N e max_l (A_l + Σ A of its inputs): of the layer whose backward needs most
 ///   batch       the next one, while it is copied to a device with its own memory
