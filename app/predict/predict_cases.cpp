@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <istream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/cli/option_values.hpp"
@@ -16,6 +17,7 @@
 #include "core/text/numbers.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/cases/prediction.hpp"
+#include "model/published/cold/predictor.hpp"
 #include "model/published/curves/predict.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/predictor.hpp"
@@ -84,6 +86,19 @@ void expect_no_model(const cases::CaseFile& file, const std::string& model) {
       file.path.string()));
 }
 
+/// Predictions of trainings with and without a given point, in the order of the trainings.
+std::vector<CasePrediction> in_order_of(const std::vector<cases::ScalingCase>& trainings,
+                                        std::vector<CasePrediction> warm,
+                                        std::vector<CasePrediction> cold) {
+  std::vector<CasePrediction> all;
+  auto next_warm = warm.begin();
+  auto next_cold = cold.begin();
+  for (const cases::ScalingCase& training : trainings) {
+    all.push_back(std::move(training.given.empty() ? *next_cold++ : *next_warm++));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
@@ -93,8 +108,14 @@ std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
     return model::predict_curves(file.curves);
   }
   const model::scaling::ScalingFile fitted = model::scaling::load_scaling(model);
-  return model::scaling::predict(fitted.fitted, model::scaling::FactSources::load(),
-                                 file.trainings);
+  const model::scaling::FactSources sources = model::scaling::FactSources::load();
+  std::vector<cases::ScalingCase> warm;
+  std::vector<cases::ScalingCase> cold;
+  for (const cases::ScalingCase& training : file.trainings) {
+    (training.given.empty() ? cold : warm).push_back(training);
+  }
+  return in_order_of(file.trainings, model::scaling::predict(fitted.fitted, sources, warm),
+                     model::cold::predict(fitted.fitted, sources, cold));
 }
 
 }  // namespace dlscale::app

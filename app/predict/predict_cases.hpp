@@ -13,7 +13,7 @@ class App;
 namespace dlscale::app {
 
 /// Options of `predict --cases`: predicts published trainings from a given point of the same
-/// series.
+/// series, or from data sheets where there is none.
 class PredictCases {
  public:
   /// Adds the options to the verb, which already has all others. Those exclude --cases, except -o.
@@ -29,8 +29,8 @@ class PredictCases {
 };
 
 /// Predictions of this program's models for the cases of a file, in their order. Trainings use the
-/// scaling model that `model` names (in configs/models, or a file); collective curves use the given
-/// curves. Throws ConfigError as load_scaling() does.
+/// scaling model that `model` names (in configs/models, or a file), from their given point or from
+/// data sheets; collective curves use the given curves. Throws ConfigError as load_scaling() does.
 std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
                                                   const std::string& model);
 

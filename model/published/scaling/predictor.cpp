@@ -58,27 +58,13 @@ std::optional<PredictedValue> throughput(double global_batch, const IntervalTime
 CasePrediction predict_one(const FittedScaling& fitted, const FactSources& sources,
                            const ScalingCase& training) {
   if (const auto reason = not_covered(training)) return cases::not_covered(training.id, *reason);
-  const Fit& fit = fitted.of(training.set);
-  const ScalingModel model(training_facts(training, sources));
-  const ScaledTime time = model.judged(fit.parameters);
-  IntervalTime found = with_interval(time, model.facts(), fit.errors);
-  std::vector<std::string> doubts = outside(model.facts(), fit.domain);
-  if (!doubts.empty()) found = stretched(found);
-  const auto value = throughput(training.global_batch, found);
-  if (!value) {
-    return cases::not_covered(training.id, "its figures give no time that an iteration could take");
-  }
-  CasePrediction prediction;
-  prediction.id = training.id;
-  if (!doubts.empty()) prediction.status = cases::PredictionStatus::outside_domain;
-  doubts.insert(doubts.end(), model.facts().notes.begin(), model.facts().notes.end());
-  prediction.reason = fmt::format("{}", fmt::join(doubts, "; "));
-  prediction.values = {value};
+  CasePrediction prediction =
+      prediction_of(training, scaled(fitted.of(training.set), training_facts(training, sources)));
+  if (prediction.values.empty()) return prediction;
   const cases::GivenPoint& given = nearest_given(training);
   if (!computes_only(given)) {  // no speed-up over computing alone
     prediction.from = {given.gpus, given.throughput.si(), training.gpus};
   }
-  prediction.terms = terms_of(time, model.facts(), found.value);
   return prediction;
 }
 
@@ -89,6 +75,34 @@ IntervalTime stretched(const IntervalTime& time) {
     return time.value * std::pow(from / time.value, outside_stretch);
   };
   return {end(time.low), time.value, end(time.high)};
+}
+
+ScaledTraining scaled(const Fit& fit, const TrainingFacts& facts) {
+  const ScalingModel model(facts);
+  const ScaledTime time = model.judged(fit.parameters);
+  ScaledTraining found;
+  found.time = with_interval(time, facts, fit.errors);
+  found.doubts = outside(facts, fit.domain);
+  if (!found.doubts.empty()) found.time = stretched(found.time);
+  found.notes = facts.notes;
+  found.terms = terms_of(time, facts, found.time.value);
+  return found;
+}
+
+CasePrediction prediction_of(const ScalingCase& training, const ScaledTraining& scaled) {
+  const auto value = throughput(training.global_batch, scaled.time);
+  if (!value) {
+    return cases::not_covered(training.id, "its figures give no time that an iteration could take");
+  }
+  CasePrediction prediction;
+  prediction.id = training.id;
+  if (!scaled.doubts.empty()) prediction.status = cases::PredictionStatus::outside_domain;
+  std::vector<std::string> reasons = scaled.doubts;
+  reasons.insert(reasons.end(), scaled.notes.begin(), scaled.notes.end());
+  prediction.reason = fmt::format("{}", fmt::join(reasons, "; "));
+  prediction.values = {value};
+  prediction.terms = scaled.terms;
+  return prediction;
 }
 
 std::vector<CasePrediction> predict(const FittedScaling& fitted, const FactSources& sources,

@@ -16,8 +16,6 @@ constexpr double f32_bytes = 4;
 constexpr double most_issued = 128;
 /// A peak in 16 bits above this multiple of that in f32 is one of tensor cores.
 constexpr double least_gain = 1.05;
-/// Launch of the devices that the overhead of a kernel was fitted to, as configs/clusters has it.
-constexpr Seconds fitted_launch{3.8e-6};
 // Passes of an update over the f32 parameters, as update_time() says.
 constexpr double momentum_passes = 5;
 constexpr double adam_passes = 8;

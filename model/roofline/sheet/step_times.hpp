@@ -13,6 +13,9 @@
 
 namespace dlscale::model::sheet {
 
+/// Launch of the devices that the overhead of a kernel was fitted to, as configs/clusters has it.
+inline constexpr Seconds fitted_launch{3.8e-6};
+
 /// Whether the times of kernels on a device follow from its data sheet by this model: it is a GPU
 /// whose units and clocks are known. Others have the roofline at full peak.
 bool has_kernel_times(const Device& device);
