@@ -109,6 +109,12 @@ class Parser {
 
 }  // namespace
 
+bool is_number_name(std::string_view name) {
+  constexpr std::string_view digits = "0123456789";
+  return !name.empty() && digits.find(name.front()) == std::string_view::npos &&
+         name.find_first_not_of(letters) == std::string_view::npos;
+}
+
 std::int64_t evaluate(std::string_view expression, const NamedNumbers& names) {
   return Parser(expression, names).whole();
 }

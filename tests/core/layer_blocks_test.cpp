@@ -141,6 +141,26 @@ TEST(LayerBlocks, ANetworkIsLikeAnotherWithOtherNumbers) {
   expect_contains(refused("layers: []\n"), "layers stands beside like");
 }
 
+TEST(LayerBlocks, ANetworkIsNotLikeItself) {
+  const test::TemporaryFolder folder;
+  const std::string one = (folder / "one.yaml").string();
+  const std::string other = (folder / "other.yaml").string();
+  const auto refused = [&](const std::string& like) {
+    folder.write("other.yaml", "network: other\nlike: " + one + "\n");
+    folder.write("one.yaml", "network: one\nlike: " + like + "\n");
+    return test::config_error([&] { (void)load_network(one); });
+  };
+  expect_contains(refused(one), "this network itself");
+  expect_contains(refused(other), "Name a network whose file has layers.");
+}
+
+TEST(LayerBlocks, NumbersHaveNamesThatExpressionsCanUse) {
+  EXPECT_TRUE(is_number_name("kv_heads2"));
+  for (const char* name : {"", "8", "8x", "kv-heads", "ä"}) EXPECT_FALSE(is_number_name(name));
+  expect_contains(blocks_error("{width: 8,", "{8: 3, width: 8,"),
+                  "has a name that no expression could use");
+}
+
 TEST(LayerBlocks, TheLengthOfSequencesMayBeChosen) {
   const test::TemporaryFolder folder;
   const std::string file = folder

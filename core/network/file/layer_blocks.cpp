@@ -269,6 +269,12 @@ NamedNumbers read_numbers(const ConfigMap& owner, const NamedNumbers& outer,
   ConfigMap with = owner.map("with");
   with.set_numbers(numbers);
   for (const std::string& name : with.keys()) {
+    if (!is_number_name(name)) {
+      throw ConfigError(
+          fmt::format("{} has a name that no expression could use. Write a letter, then letters, "
+                      "digits and _.",
+                      with.where(name)));
+    }
     const auto found = given.find(name);
     const int value = found == given.end() ? with.integer(name, number_range) : found->second;
     (*numbers)[name] = value;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -64,9 +65,15 @@ Parts load_parts(const std::filesystem::path& file) {
   std::string network = map.name("network");
   if (!map.has("like")) return {std::move(network), map, {}};
   refuse_layers_beside_like(map);
-  ConfigMap other = load_map(find_config("networks", map.text("like")));
+  const std::filesystem::path other_file = find_config("networks", map.text("like"));
+  std::error_code missing;
+  if (std::filesystem::equivalent(file, other_file, missing)) {
+    map.refuse("like", "this network itself", "Name another network, or write input and layers.");
+  }
+  ConfigMap other = load_map(other_file);
   if (other.has("like")) {
-    map.refuse("like", "itself like another", fmt::format("Write \"{}\".", other.text("like")));
+    map.refuse("like", "itself like another, without layers",
+               "Name a network whose file has layers.");
   }
   return {std::move(network), other, read_given(map, other, {})};
 }
