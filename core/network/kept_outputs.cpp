@@ -30,6 +30,7 @@ struct BackwardReads {
   Reads operator()(const Sum& /*kind*/) const { return {}; }
   Reads operator()(const PositionEmbedding& /*kind*/) const { return {}; }
   Reads operator()(const RelativePositions& /*kind*/) const { return {}; }
+  Reads operator()(const AttentionMemory& /*kind*/) const { return {}; }
   Reads operator()(const ToTokens& /*kind*/) const { return {}; }
   Reads operator()(const FirstToken& /*kind*/) const { return {}; }
   Reads operator()(const Rope& /*kind*/) const { return {}; }

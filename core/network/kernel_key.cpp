@@ -81,6 +81,12 @@ struct KernelKey {
   std::string operator()(const RelativePositions& kind) const {
     return fmt::format("h{} buckets{} heads{}", layer.output.height, kind.buckets, kind.heads);
   }
+  std::string operator()(const AttentionMemory& kind) const {
+    return fmt::format("{} tokens{}", in(), kind.tokens);
+  }
+  std::string operator()(const RelativeScores& kind) const {
+    return fmt::format("{} keys{} heads{}", in(), layer.output.width, kind.heads);
+  }
   std::string operator()(const ToTokens& kind) const {
     return fmt::format("{}{}{}", in(), kind.class_token ? " class" : "",
                        kind.positions ? " positions" : "");

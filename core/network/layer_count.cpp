@@ -45,6 +45,9 @@ struct Weights {
   std::int64_t operator()(const RelativePositions& kind) const {
     return std::int64_t{kind.buckets} * kind.heads;
   }
+  std::int64_t operator()(const RelativeScores& /*kind*/) const {
+    return std::int64_t{in().channels} * in().channels;
+  }
   std::int64_t operator()(const ToTokens& kind) const {
     const int rows = (kind.class_token ? 1 : 0) + (kind.positions ? layer.output.height : 0);
     return std::int64_t{in().channels} * rows;
@@ -96,6 +99,10 @@ struct Macs {
     return layer.read_weight_count() / route.channels * route.height * kind.active;
   }
   std::int64_t operator()(const AttentionScores& kind) const {
+    return layer.output.elements() * (in().channels / kind.heads);
+  }
+  /// Vectors of places are made once for a batch, and do not count.
+  std::int64_t operator()(const RelativeScores& kind) const {
     return layer.output.elements() * (in().channels / kind.heads);
   }
   std::int64_t operator()(const AttentionContext& /*kind*/) const {

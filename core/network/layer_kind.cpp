@@ -42,6 +42,8 @@ struct KindName {
   std::string_view operator()(const RelativePositions& /*kind*/) const {
     return "relative_positions";
   }
+  std::string_view operator()(const AttentionMemory& /*kind*/) const { return "attention_memory"; }
+  std::string_view operator()(const RelativeScores& /*kind*/) const { return "relative_scores"; }
   std::string_view operator()(const ToTokens& /*kind*/) const { return "to_tokens"; }
   std::string_view operator()(const FirstToken& /*kind*/) const { return "first_token"; }
   std::string_view operator()(const Rope& /*kind*/) const { return "rope"; }

@@ -122,6 +122,18 @@ struct RelativePositions {
   int buckets = 0;
   int heads = 0;
 };
+/// The states of the `tokens` before a sequence, kept from the step before, then its own: C × T × 1
+/// to C × (tokens + T) × 1. No gradient reaches the former [Transformer-XL, arXiv:1901.02860].
+struct AttentionMemory {
+  int tokens = 0;
+};
+/// Q · Rᵀ for each head, of queries (C × T) and a vector of C features for each of the S places of
+/// the second input: heads × T × S, to be added to scores [arXiv:1901.02860, term b]. The vectors
+/// are products of weights (C, C) and sinusoids, made once for a batch. Biases of queries are left
+/// out.
+struct RelativeScores {
+  int heads = 0;
+};
 /// Makes C × H × W a sequence of H · W tokens, after a learned one if `class_token` is set. Adds a
 /// learned row to each if `positions` is set [ViT, arXiv:2010.11929].
 struct ToTokens {
@@ -169,9 +181,9 @@ struct TokenCrossEntropy {};
 using LayerKind =
     std::variant<Input, Convolution, TransposedConvolution, Pooling, Relu, Activation, Scale,
                  SiluMultiply, Lrn, BatchNorm, LayerNorm, RmsNorm, FullyConnected, Linear, Dropout,
-                 Concat, Sum, Embedding, PositionEmbedding, RelativePositions, ToTokens, FirstToken,
-                 Rope, AttentionScores, AttentionSoftmax, AttentionContext, Route, ExpertLinear,
-                 SoftmaxCrossEntropy, TokenCrossEntropy>;
+                 Concat, Sum, Embedding, PositionEmbedding, RelativePositions, AttentionMemory,
+                 RelativeScores, ToTokens, FirstToken, Rope, AttentionScores, AttentionSoftmax,
+                 AttentionContext, Route, ExpertLinear, SoftmaxCrossEntropy, TokenCrossEntropy>;
 
 /// Name of a kind in configuration files and results: "convolution", "max_pooling", …
 std::string_view kind_name(const LayerKind& kind);

@@ -61,6 +61,7 @@ struct TermsPerOutput {
     return 0;
   }
   double operator()(const Linear& /*kind*/) const { return channels(); }
+  double operator()(const RelativeScores& /*kind*/) const { return channels() * channels(); }
   double operator()(const AttentionScores& /*kind*/) const { return channels(); }
   double operator()(const AttentionContext& /*kind*/) const {
     return layer.input_shapes.front().width;
@@ -245,6 +246,24 @@ class ShapeRule {
     require_count("heads", kind.heads);
     const int places = tokens();
     return {kind.heads, places, places};
+  }
+
+  ImageShape operator()(AttentionMemory& kind) const {
+    require_count("tokens", kind.tokens);
+    const ImageShape in = sequence();
+    return {in.channels, require_dimension(std::int64_t{in.height} + kind.tokens), 1};
+  }
+
+  ImageShape operator()(RelativeScores& kind) const {
+    require_count("heads", kind.heads);
+    const auto [queries, keys] = two_inputs("queries, then the tokens whose places count");
+    require_sequence(queries);
+    require_sequence(keys);
+    if (queries.channels % kind.heads != 0) {
+      refuse(fmt::format("cuts queries of {} features into {} heads", queries.channels, kind.heads),
+             "The features must be a multiple of heads.");
+    }
+    return {kind.heads, queries.height, keys.height};
   }
 
   ImageShape operator()(ToTokens& kind) const {

@@ -93,6 +93,24 @@ struct KindWork {
   Work operator()(const AttentionScores& /*kind*/) const { return product_of_activations(); }
   Work operator()(const AttentionContext& /*kind*/) const { return product_of_activations(); }
 
+  /// Queries times the vectors of places, which a product makes once for a batch.
+  Work operator()(const RelativeScores& /*kind*/) const {
+    const double queries = c.images * static_cast<double>(layer.input_shapes.front().elements());
+    const double width = layer.input_shapes.front().channels;
+    const double vectors = width * layer.output.width;
+    const double making = 2 * vectors * width;
+    if (pass == Pass::backward_filter) {
+      return make_work(making, c.e * 2 * vectors + f32_bytes * c.weights);
+    }
+    return is_forward()
+               ? make_work(2 * c.macs + making, c.e * (queries + c.out + 2 * vectors + c.weights))
+               : make_work(4 * c.macs, c.e * (2 * queries + c.out + 2 * vectors));
+  }
+  /// A copy; backward reads and writes the gradient of the sequence alone.
+  Work operator()(const AttentionMemory& /*kind*/) const {
+    return make_work(0, c.e * 2 * (is_forward() ? c.out : c.in));
+  }
+
   /// Forward: scale, maximum, difference, exponential, sum, quotient; a bias adds one and is read
   /// once for all sequences. Backward: products, their sum, difference, product, scale.
   Work operator()(const AttentionSoftmax& /*kind*/) const {

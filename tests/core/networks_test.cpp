@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config/config_path.hpp"
+#include "core/network/file/published_network.hpp"
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
 #include "tests/core/csv_fields.hpp"
@@ -211,6 +212,16 @@ TEST(ConfiguredNetworks, AllLoadAndAreCalledLikeTheirFiles) {
     EXPECT_FALSE(backward_steps(network).empty());
     EXPECT_GT(gradient_buckets(network, Schedule::bucketed).size(), 0U);
   }
+}
+
+TEST(PublishedName, MeansAFile) {
+  EXPECT_EQ(find_network("ResNeXt-101-32x4d"), "resnext101_32x4d");
+  EXPECT_EQ(find_network("Transformer-XL-Base"), "transformer_xl_base");
+  EXPECT_EQ(find_network("BERT-Large"), "bert_large");
+  EXPECT_EQ(find_network("AlexNet"), "alexnet_owt");
+  EXPECT_EQ(find_network("ResNet-50"), "resnet50_v1.5");
+  EXPECT_EQ(find_network("ResNet-50 v1.5"), "resnet50_v1.5");
+  EXPECT_EQ(find_network("GPT h1024 L12"), "");
 }
 
 TEST(ListedNetwork, IsToldApartFromANetworkWithItsList) {

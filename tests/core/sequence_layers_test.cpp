@@ -191,6 +191,57 @@ TEST(ImageLayers, MayComputeAttention) {
   EXPECT_EQ(network.samples(), "images");
 }
 
+/// A layer of a Transformer-XL: 4 tokens of 6 features, after 3 of the step before.
+constexpr std::string_view recurrent_model = R"(network: recurrent
+input: {tokens: 4}
+layers:
+  - {name: word, kind: embedding, rows: 10, outputs: 6}
+  - {name: memory, kind: attention_memory, tokens: 3}
+  - {name: q, kind: linear, outputs: 6, from: word}
+  - {name: k, kind: linear, outputs: 6, from: memory}
+  - {name: v, kind: linear, outputs: 6, from: memory}
+  - {name: scores, kind: attention_scores, heads: 2, from: [q, k]}
+  - {name: places, kind: relative_scores, heads: 2, from: [q, memory]}
+  - {name: softmax, kind: attention_softmax, from: [scores, places]}
+  - {name: context, kind: attention_context, kv_heads: 2, from: [softmax, v]}
+  - {name: decoder, kind: linear, outputs: 10, weights_of: word}
+  - {name: loss, kind: token_cross_entropy}
+)";
+
+TEST(SequenceLayers, AttendToTheStepBefore) {
+  const Network network = test::load_text(recurrent_model, load_network);
+  const auto& layers = network.layers();
+  EXPECT_EQ(layers[2].output, (ImageShape{6, 7, 1}));
+  EXPECT_EQ(layers[2].parameter_count(), 0);
+  EXPECT_EQ(layers[4].forward_macs(), 6 * 6 * 7);
+  const Layer& places = layers[7];
+  EXPECT_EQ(places.output, (ImageShape{2, 4, 7}));
+  EXPECT_EQ(places.parameter_count(), 6 * 6);
+  EXPECT_EQ(places.forward_macs(), 4 * 7 * 6);
+}
+
+TEST(SequenceLayers, MakeTheVectorsOfPlacesOnceForABatch) {
+  const Network network = test::load_text(recurrent_model, load_network);
+  const LayerId places = network.layers()[7].id;
+  const auto flops = [&](Pass pass, int batch) {
+    return work(network, {places, pass}, batch, DType::f32).flops.si();
+  };
+  EXPECT_EQ(flops(Pass::forward, 5), 2 * (5 * 4 * 7 * 6 + 7 * 6 * 6));
+  EXPECT_EQ(flops(Pass::backward_filter, 5), 2 * 7 * 6 * 6);
+  EXPECT_EQ(flops(Pass::backward_data, 5), 4 * 5 * 4 * 7 * 6);
+  const Work copy = work(network, {network.layers()[2].id, Pass::backward_data}, 5, DType::f32);
+  EXPECT_EQ(copy.bytes.si(), 5 * 4 * 2 * 6 * 4);
+}
+
+TEST(SequenceLayers, RefuseWrongPlaces) {
+  expect_contains(test::error_after(recurrent_model, "relative_scores, heads: 2",
+                                    "relative_scores, heads: 4", load_network),
+                  "cuts queries of 6 features into 4 heads");
+  expect_contains(
+      test::error_after(recurrent_model, "from: [q, memory]", "from: [q, word]", load_network),
+      "joins 2 × 4 × 7 and 2 × 4 × 4");
+}
+
 /// A block with squeeze and excitation, a depthwise convolution, and a transposed one.
 constexpr std::string_view image_model = R"(network: pictures
 input: {channels: 3, height: 8, width: 8}

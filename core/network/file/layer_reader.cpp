@@ -117,6 +117,14 @@ LayerKind read_relative_positions(const ConfigMap& map) {
   return RelativePositions{map.integer("buckets", count_range), map.integer("heads", count_range)};
 }
 
+LayerKind read_attention_memory(const ConfigMap& map) {
+  return AttentionMemory{map.integer("tokens", count_range)};
+}
+
+LayerKind read_relative_scores(const ConfigMap& map) {
+  return RelativeScores{map.integer("heads", count_range)};
+}
+
 LayerKind read_to_tokens(const ConfigMap& map) {
   return ToTokens{map.flag_or("class_token", false), map.flag_or("positions", false)};
 }
@@ -209,6 +217,8 @@ const std::vector<KindReader>& kind_readers() {
       {"embedding", read_embedding, {"rows", "outputs", "weights_of"}},
       {"position_embedding", read_position_embedding, {"rows", "outputs"}},
       {"relative_positions", read_relative_positions, {"buckets", "heads"}},
+      {"attention_memory", read_attention_memory, {"tokens"}},
+      {"relative_scores", read_relative_scores, {"heads"}},
       {"to_tokens", read_to_tokens, {"class_token", "positions"}},
       {"first_token", read_plain<FirstToken>},
       {"rope", read_plain<Rope>},

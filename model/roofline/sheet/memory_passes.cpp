@@ -64,6 +64,9 @@ struct KindPasses {
   Both operator()(const ExpertLinear& /*kind*/) const { return {}; }
   Both operator()(const AttentionScores& /*kind*/) const { return {}; }
   Both operator()(const AttentionContext& /*kind*/) const { return {}; }
+  /// The biases of queries, the shift of each row, and its sum with the scores.
+  Both operator()(const RelativeScores& /*kind*/) const { return {{6 * out(), 6}, {6 * out(), 9}}; }
+  Both operator()(const AttentionMemory& /*kind*/) const { return {{3 * out(), 2}, {6 * in(), 3}}; }
   Both operator()(const AttentionSoftmax& /*kind*/) const {
     return {{8 * out(), 4}, {9 * out(), 4}};
   }

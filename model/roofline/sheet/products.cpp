@@ -183,6 +183,20 @@ struct KindProducts {
     scores.k = static_cast<double>(in().channels) / kind.heads;
     return batched_products(scores, pass);
   }
+  /// heads × T × S of queries and places; and the vectors of places, once for a batch.
+  std::vector<Product> operator()(const RelativeScores& kind) const {
+    const double width = in().channels;
+    const Product making = linear_product(layer.output.width, width, width, pass);
+    if (pass == Pass::backward_filter) return {making};
+    Product scores;
+    scores.groups = batch * kind.heads;
+    scores.m = layer.output.height;
+    scores.n = layer.output.width;
+    scores.k = width / kind.heads;
+    std::vector<Product> products = batched_products(scores, pass);
+    if (pass == Pass::forward) products.push_back(making);
+    return products;
+  }
   /// heads · d × T of weights and values.
   std::vector<Product> operator()(const AttentionContext& /*kind*/) const {
     Product context;
@@ -209,6 +223,7 @@ struct KindProducts {
   std::vector<Product> operator()(const Embedding& /*kind*/) const { return {}; }
   std::vector<Product> operator()(const PositionEmbedding& /*kind*/) const { return {}; }
   std::vector<Product> operator()(const RelativePositions& /*kind*/) const { return {}; }
+  std::vector<Product> operator()(const AttentionMemory& /*kind*/) const { return {}; }
   std::vector<Product> operator()(const ToTokens& /*kind*/) const { return {}; }
   std::vector<Product> operator()(const FirstToken& /*kind*/) const { return {}; }
   std::vector<Product> operator()(const Rope& /*kind*/) const { return {}; }
