@@ -60,17 +60,18 @@ std::string word_of(const Layer& layer) {
   return found == words.end() ? std::string(kind_name(layer.kind)) : found->second;
 }
 
-/// Channels, filter, stride, pad and groups; of two strides or pads the larger.
+/// Channels, filter, both strides, both pads, dilation and groups.
 std::string window_of(const Layer& layer) {
   std::ostringstream text;
   const int channels = layer.input_shapes.front().channels;
   if (const auto* kind = std::get_if<Convolution>(&layer.kind)) {
-    text << channels << ' ' << kind->kernel_h << ' ' << kind->kernel_w << ' '
-         << std::max(kind->stride, kind->stride_along_width()) << ' '
-         << std::max(kind->pad, kind->pad_along_width()) << ' ' << kind->groups;
+    text << channels << ' ' << kind->kernel_h << ' ' << kind->kernel_w << ' ' << kind->stride << ' '
+         << kind->stride_along_width() << ' ' << kind->pad << ' ' << kind->pad_along_width() << ' '
+         << kind->dilation << ' ' << kind->groups;
   } else if (const auto* pooling = std::get_if<Pooling>(&layer.kind)) {
     text << channels << ' ' << pooling->kernel_h << ' ' << pooling->kernel_w << ' '
-         << pooling->stride << ' ' << pooling->pad << " 1";
+         << pooling->stride << ' ' << pooling->stride << ' ' << pooling->pad << ' ' << pooling->pad
+         << " 1 1";
   } else if (std::holds_alternative<ExpertLinear>(layer.kind)) {
     text << "experts " << layer.input_shapes.back().channels;
   }
@@ -173,6 +174,79 @@ TEST(NetworkTotals, OfTheGptFamilyFollowFromItsDimensions) {
               tokens * (words * width + layers * (12 * width * width + 2 * tokens * width)))
         << name;
   }
+}
+
+/// Networks for speech have as many millions of parameters as their papers state.
+TEST(NetworkTotals, OfSpeechAreThoseOfTheirPapers) {
+  const auto millions = [](const std::string& name) {
+    return static_cast<double>(load_network(name).parameter_count()) / 1e6;
+  };
+  EXPECT_NEAR(millions("jasper_10x5"), 333, 0.5);       // arXiv:1904.03288
+  EXPECT_NEAR(millions("quartznet_15x5"), 18.9, 0.05);  // arXiv:1910.10261
+}
+
+/// Multiply-adds of attention and two linear layers: t tokens read s, with h features, of which f
+/// inside.
+std::int64_t transformer_macs(std::int64_t t, std::int64_t s, std::int64_t h, std::int64_t f) {
+  const std::int64_t attention = 2 * t * h * h + 2 * s * h * h + 2 * t * s * h;
+  return attention + 2 * t * h * f;
+}
+
+/// Published: 210,808,832 parameters with four norms more [NVIDIA/DeepLearningExamples], and 213
+/// million with more words [arXiv:1706.03762, table 3]. They are h V of words V, and of each layer
+/// 4 h² an attention, without biases, 2 h f + f + h of the inner layers, and 2 h a norm.
+TEST(NetworkTotals, OfTransformerBigFollowFromItsDimensions) {
+  constexpr std::int64_t h = 1024;
+  constexpr std::int64_t f = 4096;
+  constexpr std::int64_t words = 33708;
+  constexpr std::int64_t t = 32;
+  const Network network = load_network("transformer_big");
+  constexpr std::int64_t inner = 2 * h * f + f + h;
+  EXPECT_EQ(network.parameter_count(),
+            words * h + 6 * (4 * h * h + inner + 4 * h) + 6 * (8 * h * h + inner + 6 * h));
+  EXPECT_EQ(network.parameter_count() + 4 * 2 * h, 210808832);
+  EXPECT_EQ(network.forward_macs(),
+            t * words * h + 12 * transformer_macs(t, t, h, f) + 6 * transformer_macs(t, t, h, 0));
+}
+
+/// Published of the base model in these sizes: 192 million parameters. A layer has weights of five
+/// products of width h, one of them of relative places, two inner layers and two norms. Keys,
+/// values and places are of the step before, too.
+TEST(NetworkTotals, OfTransformerXlFollowFromItsDimensions) {
+  const auto layer = [](std::int64_t h, std::int64_t f) {
+    return 5 * h * h + 2 * h * f + f + h + 4 * h;
+  };
+  const Network base = load_network("transformer_xl_base");
+  EXPECT_EQ(base.parameter_count(), std::int64_t{267735} * 512 + 16 * layer(512, 2048));
+  EXPECT_NEAR(static_cast<double>(base.parameter_count()), 192e6, 0.5e6);
+  constexpr std::int64_t t = 192;
+  const auto places = [](std::int64_t tokens, std::int64_t h) { return 2 * tokens * tokens * h; };
+  EXPECT_EQ(base.forward_macs(),
+            t * 512 * 25000 + 16 * (transformer_macs(t, 2 * t, 512, 2048) + places(t, 512)));
+  const Network large = load_network("transformer_xl_large");
+  constexpr std::int64_t tables = 20000 * (1024 + 256) + 160000 * 64 + 67735 * 16;
+  constexpr std::int64_t widened = 1024 * (1024 + 1024 + 256 + 64 + 16);
+  EXPECT_EQ(large.parameter_count(), tables + widened + 18 * layer(1024, 4096));
+  constexpr std::int64_t l = 384;
+  EXPECT_EQ(large.forward_macs(),
+            l * (widened + 1024 * 20000) +
+                18 * (transformer_macs(l, 2 * l, 1024, 4096) + places(l, 1024)));
+}
+
+/// Convolutions of a level of c channels and p pixels: 3 × 3, downwards c² / 2 + c² of them,
+/// upwards 2 c² + c², and 2 × 2 upwards from 2 c channels to c.
+TEST(NetworkTotals, OfUnetFollowFromItsLevels) {
+  const Network network = load_network("unet");
+  // 31,037,633 with one class of pixels [milesial/Pytorch-UNet].
+  EXPECT_EQ(network.parameter_count(), 31037633 + 65);
+  std::int64_t macs = std::int64_t{9} * (3 * 64 - 64 * 64 / 2) * 512 * 512;  // reads 3 channels
+  std::int64_t pixels = std::int64_t{512} * 512;
+  std::int64_t channels = 64;
+  for (int level = 0; level < 5; ++level, channels *= 2, pixels /= 4) {
+    macs += 9 * channels * channels * 3 / 2 * pixels;
+    if (level < 4) macs += (9 * 3 + 2) * channels * channels * pixels;
+  }
+  EXPECT_EQ(network.forward_macs(), macs + 2 * 64 * 512 * 512);
 }
 
 /// Of s tokens with h features, a layer of GPT with a heads keeps 16 s h elements and a s² scores:
