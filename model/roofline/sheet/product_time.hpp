@@ -12,8 +12,10 @@ struct Arithmetic {
   double base_clock = 1;       ///< guaranteed, in Hz
   double peak_clock = 1;       ///< of the peak, in Hz
   double issue = 1;            ///< part of the cores that a multiprocessor feeds each clock
-  BytesPerSecond bandwidth;    ///< of memory
-  double element_bytes = 4;    ///< s
+  /// Peak in f32 over what the board's power sustains, > 0; 0: unknown, which does not slow down.
+  double board_load = 0;
+  BytesPerSecond bandwidth;  ///< of memory
+  double element_bytes = 4;  ///< s
   bool tensor_cores = false;
 };
 
@@ -23,16 +25,20 @@ struct Arithmetic {
 ///            + 8 g m n min(σ, 8) bytes / (e_m B)            where split: k/σ ≥ 64
 ///   clock  = f_base^(1 - w) f_peak^w
 ///   rate   = F · clock · e                                  e: efficiency of this kind of product
-///   shared = reads · F s (1/b_m + 1/b_n) / 256              flop a clock against shared memory
+///   shared = reads · F s (1/b_m + 1/b_n) / (2 · 128)        flop a clock against shared memory
 ///   t_m    = elements · s / (e_m B)
 ///   t      = (t_c^p + t_m^p)^(1/p)
 /// Libraries of age a take t_c / old^a for convolutions. Minimal filtering divides t_c on ordinary
 /// cores instead, where that is quicker. Depths of convolutions on tensor cores count in multiples
-/// of 8 channels; the gradient of data of strided convolutions reaches a part of the rate. Symbols
-/// are those of KernelConstants and Arithmetic. [tiles and waves: NVIDIA, "Matrix multiplication
-/// background user's guide"; constants: configs/models/kernels.yaml] Wrong by a fifth for single
-/// kernels, either way: libraries choose among algorithms that this does not know. Whole trainings
-/// average most of it. Requires age ≥ 0.
+/// of 8 channels; the gradient of data of strided convolutions reaches a part of the rate. Products
+/// alone have a clock that power limits: · (1 + L^4)^(-board/4), L the board's load, and other
+/// reads on tensor cores (alone()). Direct convolutions, of few channels a group, load an operand
+/// from shared memory for each multiply-add, and compute without tiles:
+///   t_c    = g m n k s / (S · 128 · clock)
+/// Symbols are those of KernelConstants and Arithmetic. [tiles and waves: NVIDIA, "Matrix
+/// multiplication background user's guide"; constants and their sources:
+/// configs/models/kernels.yaml] Wrong by a fifth for single kernels, either way: libraries choose
+/// among algorithms that this does not know. Whole trainings average most of it. Requires age ≥ 0.
 Seconds product_time(const Product& product, const Arithmetic& arithmetic, double age,
                      const KernelConstants& constants);
 

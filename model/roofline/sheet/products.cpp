@@ -10,45 +10,39 @@
 namespace dlscale::model::sheet {
 namespace {
 
-constexpr double least_channels_of_3x3 = 16;
-constexpr double least_channels_of_5x5 = 64;
-
-/// Sizes of a convolution layer, as real numbers.
-struct Sizes {
-  Sizes(const Layer& layer, const Convolution& kind)
-      : c(layer.input_shapes.front().channels),
-        h(layer.input_shapes.front().height),
-        w(layer.input_shapes.front().width),
-        k(layer.output.channels),
-        p(layer.output.height),
-        q(layer.output.width),
-        r(kind.kernel_h),
-        s(kind.kernel_w),
-        strides(static_cast<double>(kind.stride) * kind.stride_along_width()),
-        groups(kind.groups),
-        dilated(kind.dilation > 1) {}
-  double c, h, w;  // input
-  double k, p, q;  // output
-  double r, s;     // filter
-  double strides;  // product of both
-  double groups;
-  bool dilated;
-  [[nodiscard]] bool is_1x1() const { return r == 1 && s == 1; }
-};
-
-/// Saving of minimal filtering where `in` channels become `out` of `height` × `width`.
-double winograd_saving(const Sizes& sizes, double in, double out, double height, double width) {
-  if (sizes.r != sizes.s || sizes.strides != 1 || sizes.groups != 1 || sizes.dilated) return 0;
-  const bool small = sizes.r == 3 && in >= least_channels_of_3x3;
-  const bool large = sizes.r == 5 && std::min(in, out) >= least_channels_of_5x5;
-  if (!small && !large) return 0;
-  constexpr double full = 2.25;  // 36 multiplications of a direct 3 × 3 filter by 16
-  return full * height * width / (4 * std::ceil(height / 2) * std::ceil(width / 2));
+ConvolutionSizes sizes_of(const Layer& layer, const Convolution& kind) {
+  const ImageShape in = layer.input_shapes.front();
+  ConvolutionSizes sizes;
+  sizes.c = in.channels;
+  sizes.h = in.height;
+  sizes.w = in.width;
+  sizes.k = layer.output.channels;
+  sizes.p = layer.output.height;
+  sizes.q = layer.output.width;
+  sizes.r = kind.kernel_h;
+  sizes.s = kind.kernel_w;
+  sizes.strides = static_cast<double>(kind.stride) * kind.stride_along_width();
+  sizes.groups = kind.groups;
+  sizes.dilated = kind.dilation > 1;
+  return sizes;
 }
 
-Product convolution_product(const Sizes& sizes, Pass pass, double batch) {
+/// Saving of minimal filtering where `in` channels become `out` of `height` × `width`.
+double winograd_saving(const ConvolutionSizes& sizes, double in, double out, double height,
+                       double width, const KernelConstants& constants) {
+  if (sizes.r != sizes.s || sizes.strides != 1 || sizes.groups != 1 || sizes.dilated) return 0;
+  const bool small = sizes.r == 3 && in >= constants.filtered_3x3;
+  const bool large = sizes.r == 5 && std::min(in, out) >= constants.filtered_5x5;
+  if (!small && !large) return 0;
+  const double whole = 4 * std::ceil(height / 2) * std::ceil(width / 2);
+  return constants.filtered_saving * height * width / whole;
+}
+
+}  // namespace
+
+Product convolution_product(const ConvolutionSizes& sizes, Pass pass, double batch,
+                            const KernelConstants& constants) {
   Product product;
-  product.kind = ProductKind::convolution;
   product.pass = pass;
   product.groups = sizes.groups;
   const double taps = sizes.r * sizes.s;
@@ -59,25 +53,29 @@ Product convolution_product(const Sizes& sizes, Pass pass, double batch) {
   product.stride = std::sqrt(sizes.strides);
   const double inputs = sizes.c / sizes.groups;
   const double outputs = sizes.k / sizes.groups;
+  const bool few = sizes.groups > 1 && std::max(inputs, outputs) <= constants.direct_channels;
+  product.kind = few ? ProductKind::direct : ProductKind::convolution;
   const double places = batch * sizes.p * sizes.q;
   if (pass == Pass::backward_filter) {
     product.m = outputs;
     product.n = taps * inputs;
     product.k = product.channels = places;
-    product.winograd = winograd_saving(sizes, sizes.c, sizes.k, sizes.p, sizes.q);
+    // A block for each weight, which reads its channel's input and gradient.
+    if (few && inputs == 1) product.elements = taps * (in + out) + sizes.k * taps;
+    product.winograd = winograd_saving(sizes, sizes.c, sizes.k, sizes.p, sizes.q, constants);
   } else if (pass == Pass::forward) {
     product.m = places;
     product.n = outputs;
     product.k = taps * inputs;
     product.channels = inputs;
-    product.winograd = winograd_saving(sizes, sizes.c, sizes.k, sizes.p, sizes.q);
+    product.winograd = winograd_saving(sizes, sizes.c, sizes.k, sizes.p, sizes.q, constants);
   } else {
-    const double spread = sizes.is_1x1() ? 1 : sizes.strides;
+    const double spread = sizes.r == 1 && sizes.s == 1 ? 1 : sizes.strides;
     product.m = places * spread;
     product.n = inputs;
     product.k = taps * outputs / spread;
     product.channels = outputs;
-    product.winograd = winograd_saving(sizes, sizes.k, sizes.c, sizes.h, sizes.w);
+    product.winograd = winograd_saving(sizes, sizes.k, sizes.c, sizes.h, sizes.w, constants);
   }
   return product;
 }
@@ -99,6 +97,8 @@ Product linear_product(double rows, double inputs, double outputs, Pass pass) {
   product.channels = product.k;
   return product;
 }
+
+namespace {
 
 /// The rows of a sequence or of pixels.
 double rows_of(ImageShape shape, double batch) {
@@ -156,11 +156,12 @@ struct KindProducts {
   const Layer& layer;
   Pass pass;
   double batch;
+  const KernelConstants& constants;
 
   [[nodiscard]] ImageShape in() const { return layer.input_shapes.front(); }
 
   std::vector<Product> operator()(const Convolution& kind) const {
-    return {convolution_product(Sizes(layer, kind), pass, batch)};
+    return {convolution_product(sizes_of(layer, kind), pass, batch, constants)};
   }
   std::vector<Product> operator()(const TransposedConvolution& kind) const {
     return {transposed_product(layer, kind, pass, batch)};
@@ -235,11 +236,13 @@ struct KindProducts {
 
 }  // namespace
 
-std::vector<Product> products_of(const Network& network, Step step, int batch) {
+std::vector<Product> products_of(const Network& network, Step step, int batch,
+                                 const KernelConstants& constants) {
   EXPECT(batch >= 1);
   if (step.pass == Pass::accumulate) return {};
   const Layer& layer = network.layer(step.layer);
-  return std::visit(KindProducts{layer, step.pass, static_cast<double>(batch)}, layer.kind);
+  return std::visit(KindProducts{layer, step.pass, static_cast<double>(batch), constants},
+                    layer.kind);
 }
 
 }  // namespace dlscale::model::sheet

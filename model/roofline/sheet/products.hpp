@@ -3,11 +3,17 @@
 
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
+#include "model/roofline/sheet/kernel_constants.hpp"
 
 namespace dlscale::model::sheet {
 
 /// Library that computes a product: they choose tiles and algorithms in different ways.
-enum class ProductKind { convolution, linear, batched };
+enum class ProductKind {
+  convolution,
+  direct,  ///< convolution of so few channels a group that no tiles of a product fit
+  linear,
+  batched
+};
 
 /// `groups` matrix products of equal sizes in one call, each (m × k) · (k × n). All sizes are ≥ 1
 /// and real, because a strided convolution's gradient has fractions of its filter.
@@ -43,10 +49,29 @@ struct Product {
 /// Elements are those that any algorithm reads and writes at least: both operands and the result.
 ///   winograd = 2.25 P Q / (4 ⌈P/2⌉ ⌈Q/2⌉), for one group and stride 1, filters 3×3 of 16 channels
 ///   and more, and 5×5 of 64 channels and more on both sides; the gradient of data in C, H and W
-/// [implicit GEMM: Chetlur et al. 2014, arXiv:1410.0759; F(2×2, 3×3): Lavin & Gray 2016]
-/// Wrong where a library gathers the data gradient of a strided filter without the zeros in
-/// between: t u of the rows then have filters of different sizes. Other layers have no products.
-/// Requires batch ≥ 1.
-std::vector<Product> products_of(const Network& network, Step step, int batch);
+/// Several groups of up to 4 channels, in and out, are direct. Depthwise convolutions are such:
+/// frameworks and cuDNN have kernels of their own for them, which memory bounds. The gradient of
+/// depthwise weights has a block for each weight, so that inputs and gradients of outputs are read
+/// r s times. [PyTorch, aten/src/ATen/native/cuda/DepthwiseConv2d.cu, of channels-first images]
+/// The numbers are those of `constants`. [implicit
+/// GEMM: Chetlur et al. 2014, arXiv:1410.0759; F(2×2, 3×3): Lavin & Gray 2016] Wrong where a
+/// library gathers the data gradient of a strided filter without the zeros in between: t u of the
+/// rows then have filters of different sizes. Other layers have no products. Requires batch ≥ 1.
+std::vector<Product> products_of(const Network& network, Step step, int batch,
+                                 const KernelConstants& constants = nominal_constants());
+
+/// A convolution of `batch` images of c × h × w to k × p × q.
+struct ConvolutionSizes {
+  double c = 1, h = 1, w = 1;  // input
+  double k = 1, p = 1, q = 1;  // output
+  double r = 1, s = 1;         // filter
+  double strides = 1;          // product of both
+  double groups = 1;
+  bool dilated = false;
+};
+Product convolution_product(const ConvolutionSizes& sizes, Pass pass, double batch,
+                            const KernelConstants& constants = nominal_constants());
+/// A linear layer of `rows` rows.
+Product linear_product(double rows, double inputs, double outputs, Pass pass);
 
 }  // namespace dlscale::model::sheet

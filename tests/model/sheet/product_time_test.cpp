@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "model/roofline/sheet/kernel_constants.hpp"
 
 namespace dlscale::model::sheet {
@@ -26,9 +28,10 @@ Product square(double size) {
 
 /// A GPU loses by tiles and shared memory alone.
 KernelConstants ideal() {
-  KernelConstants constants;
-  constants.roof_power = 100;  // nearly the maximum of both
-  constants.shared_reads = 2;
+  KernelConstants constants = nominal_constants();
+  for (const ConstantKey& one : fitted_constants()) constants.*one.value = 1;
+  constants.roof_power = 10;  // nearly the maximum of both
+  constants.shared_reads = constants.tensor_reads = 2;
   constants.tile_start = 1000;
   constants.strided_data = 0.5;
   return constants;
@@ -119,7 +122,7 @@ TEST(ProductTime, OfConvolutionsPaysForOldLibraries) {
 }
 
 TEST(ProductTime, OfLayoutsIsThatOfCopiesOfTheImages) {
-  KernelConstants constants;
+  KernelConstants constants = ideal();
   constants.layout_copies = 2;
   Product product = square(2048);
   EXPECT_EQ(layout_time(product, round_gpu(), constants), Seconds());
@@ -149,6 +152,36 @@ TEST(ProductTime, RoundsTheChannelsOfConvolutionsUpForTensorCores) {
   rounded.k = 9 * 8;
   rounded.channels = 8;
   EXPECT_EQ(time(product, gpu, ideal()), time(rounded, gpu, ideal()));
+}
+
+TEST(ProductTime, OfDirectConvolutionsIsThatOfTheirBytes) {
+  ConvolutionSizes depthwise{
+      .c = 144, .h = 56, .w = 56, .k = 144, .p = 56, .q = 56, .r = 3, .s = 3};
+  depthwise.groups = 144;
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+    const Product product = convolution_product(depthwise, pass, 64);
+    ASSERT_EQ(product.kind, ProductKind::direct);
+    const double images = 64.0 * 144 * 56 * 56 * 2;
+    const double times = pass == Pass::backward_filter ? 9 : 1;  // a block for each weight
+    const double moved = 4 * (times * images + 144 * 9) / 1e12;
+    EXPECT_NEAR(time(product, round_gpu(), ideal()), moved, 0.01 * moved);
+    EXPECT_EQ(layout_time(product, round_gpu(), ideal()), Seconds());
+  }
+  // Filters of 31 × 31 load 961 operands for each output.
+  depthwise.r = depthwise.s = 31;
+  const Product wide = convolution_product(depthwise, Pass::forward, 64);
+  const double loaded = 4 * 64.0 * 144 * 56 * 56 * 961 / (100 * 128 * 1e9);
+  EXPECT_NEAR(time(wide, round_gpu(), ideal()), loaded, 0.01 * loaded);
+}
+
+TEST(ProductTime, FallsWithThePowerThatABoardLeaves) {
+  KernelConstants constants = ideal();
+  Arithmetic gpu = round_gpu();
+  const double whole = time(square(12800), gpu, constants);
+  gpu.board_load = 2;  // a half of the peak, nearly
+  EXPECT_EQ(time(square(12800), gpu, constants), whole);
+  constants.power_weight = 1;
+  EXPECT_NEAR(time(square(12800), gpu, constants), std::pow(17, 0.25) * whole, 1e-3 * whole);
 }
 
 TEST(ProductTime, FallsByMinimalFilteringOnOrdinaryCoresAlone) {

@@ -49,6 +49,19 @@ TEST(Products, OfAConvolutionAreItsImplicitMatrices) {
   EXPECT_EQ(weights.k, 4 * 16 * 16);
 }
 
+TEST(Products, OfGroupsOfFewChannelsAreDirect) {
+  const auto kind = [](int groups, int out) {
+    const Network network = with_convolution(
+        {.out_channels = out, .kernel_h = 3, .kernel_w = 3, .pad = 1, .groups = groups});
+    return only(network, 2, Pass::forward, 2).kind;
+  };
+  EXPECT_EQ(kind(16, 16), ProductKind::direct);      // depthwise
+  EXPECT_EQ(kind(4, 16), ProductKind::direct);       // 4 channels a group
+  EXPECT_EQ(kind(4, 32), ProductKind::convolution);  // 8 of them out
+  EXPECT_EQ(kind(2, 16), ProductKind::convolution);  // 8 channels a group
+  EXPECT_EQ(kind(1, 1), ProductKind::convolution);   // one group of 16
+}
+
 TEST(Products, OfGroupsAreThatManySmallerOnes) {
   const Network network =
       with_convolution({.out_channels = 32, .kernel_h = 3, .kernel_w = 3, .pad = 1, .groups = 8});
