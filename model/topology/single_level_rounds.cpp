@@ -53,6 +53,8 @@ SingleLevelRounds::SingleLevelRounds(const collective::Algorithm& algorithm,
     count_exchanges(true);
   } else if (algorithm.name == trees_name) {
     count_sharers_of_trees();
+  } else if (algorithm.name == "pairwise" || algorithm.name == "bruck") {
+    count_shifts();
   } else {
     count(algorithm.schedule({.p = placement.ranks}));
   }
@@ -200,6 +202,36 @@ void SingleLevelRounds::count_tree(bool reduces, bool broadcasts) {
   }
 }
 
+/// Counts rounds in which every rank sends as much to the rank d to its right, or to its left. From
+/// a node of k ranks k - max(0, k - d) - max(0, k - (p - d)) messages leave, and as many enter.
+void SingleLevelRounds::count_shifts() {
+  const int p = placement_.ranks;
+  const bool adds = algorithm_->collective == Collective::reduce_scatter;
+  const auto add_shift = [&](int distance, int blocks) {
+    Alike round;
+    for (const int on_node : {placement_.ranks_per_node, placement_.ranks_on_last()}) {
+      const int stay = std::max(0, on_node - distance) + std::max(0, on_node - (p - distance));
+      round.sharers = std::max(round.sharers, on_node - stay);
+      round.inside |= stay > 0;
+    }
+    const double sent = static_cast<double>(blocks) / p;
+    add(round, sent, adds ? sent : 0);
+  };
+  if (algorithm_->name == "pairwise") {
+    for (int distance = 1; distance < p; ++distance) add_shift(distance, 1);
+    return;
+  }
+  for (int distance = 1; distance < p; distance *= 2) {
+    if (algorithm_->collective == Collective::all_gather) {
+      add_shift(distance, std::min(distance, p - distance));
+      continue;
+    }
+    int blocks = 0;  // whose number of ranks to go has that bit
+    for (int one = 1; one < p; ++one) blocks += (one & distance) != 0 ? 1 : 0;
+    add_shift(distance, blocks);
+  }
+}
+
 /// Counts sharers with enough segments that all levels of both trees are busy at once, in rounds of
 /// one parity.
 void SingleLevelRounds::count_sharers_of_trees() {
@@ -214,8 +246,9 @@ void SingleLevelRounds::count_sharers_of_trees() {
   }
 }
 
-/// k (p - 1) rounds reduce a segment of a block, and p - 1 forward whole blocks. In each, one
-/// message leaves every node and one enters.
+/// k (p - 1) rounds reduce a segment of a block, and p - 1 forward whole blocks; a reduce-scatter
+/// and an all-gather have only these or those. In each, one message leaves every node and one
+/// enters.
 Seconds SingleLevelRounds::ring(const Links& links, int segments, Bytes m) const {
   const double rounds = placement_.ranks - 1;
   const auto slower = [&](Bytes sent, Bytes added) {
@@ -224,7 +257,12 @@ Seconds SingleLevelRounds::ring(const Links& links, int segments, Bytes m) const
   };
   const Bytes block = m / placement_.ranks;
   const Bytes piece = block / segments;
-  return rounds * (segments * slower(piece, piece) + slower(block, {}));
+  Seconds total;
+  if (algorithm_->collective != Collective::all_gather) {
+    total += rounds * segments * slower(piece, piece);
+  }
+  if (algorithm_->collective != Collective::reduce_scatter) total += rounds * slower(block, {});
+  return total;
 }
 
 /// Each edge carries one segment at a time, and a round is as long as its slowest busy edge. Edge i

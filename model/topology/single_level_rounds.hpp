@@ -20,10 +20,11 @@ namespace dlscale::model {
 /// Counted without a schedule where rounds or messages are too many to list. A ring leaves all
 /// nodes in every round. A chain counts the rounds in which a segment passes between nodes.
 /// Recursive doubling and halving and binomial trees count only nodes whose ranks differ in a
-/// round, O(g² lg p) for g ranks a node. The algorithm "double_binary_tree" takes its closed form,
-/// a bound, over the slower link with the most sharers of its rounds, O(p). Wrong where a rank
-/// starts its next round before others have ended theirs. Wrong where messages within a node share
-/// its way out.
+/// round, O(g² lg p) for g ranks a node. Pairwise exchanges and Bruck's blocks count by the
+/// distance of their rounds. The algorithm "double_binary_tree" takes its closed form, a bound,
+/// over the slower link with the most sharers of its rounds, O(p). Wrong where a rank starts its
+/// next round before others have ended theirs. Wrong where messages within a node share its way
+/// out.
 class SingleLevelRounds {
  public:
   /// Requires ranks on several nodes, and a single-level algorithm without servers and switches, of
@@ -60,6 +61,7 @@ class SingleLevelRounds {
   void count_exchanges(bool halves);
   void count_tree(bool reduces, bool broadcasts);
   void count_sharers_of_trees();
+  void count_shifts();
   [[nodiscard]] Seconds ring(const collective::Links& links, int segments, Bytes m) const;
   [[nodiscard]] Seconds chain(const collective::Links& links, int segments, Bytes m) const;
   [[nodiscard]] bool has_neighbours() const;

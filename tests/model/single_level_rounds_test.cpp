@@ -31,7 +31,9 @@ double simulated(const collective::Schedule& schedule, const Placement& place, c
   double total = 0;
   for (const collective::Round& round : schedule.rounds) {
     std::map<std::pair<Rank, Rank>, int> messages;
-    for (const collective::Transfer& one : round) messages[{one.from, one.to}] += one.count;
+    for (const collective::Transfer& one : round) {
+      if (one.from != one.to) messages[{one.from, one.to}] += one.count;
+    }
     MaxMinFairLinks ways;
     std::vector<LinkId> out;
     std::vector<LinkId> in;
@@ -63,9 +65,12 @@ double simulated(const collective::Schedule& schedule, const Placement& place, c
 
 std::vector<const Algorithm*> flat_algorithms() {
   std::vector<const Algorithm*> flat;
-  for (const Algorithm* one : collective::algorithms_of(Collective::all_reduce)) {
-    const collective::Traits& reads = one->traits;
-    if (!reads.two_levels && !reads.servers && !reads.switches) flat.push_back(one);
+  for (const Collective collective : {Collective::all_reduce, Collective::all_gather,
+                                      Collective::reduce_scatter, Collective::all_to_all}) {
+    for (const Algorithm* one : collective::algorithms_of(collective)) {
+      const collective::Traits& reads = one->traits;
+      if (!reads.two_levels && !reads.servers && !reads.switches) flat.push_back(one);
+    }
   }
   flat.push_back(collective::find(Collective::reduce, "chain"));
   flat.push_back(collective::find(Collective::broadcast, "chain"));
