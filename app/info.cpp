@@ -73,6 +73,7 @@ void print_framework(const FrameworkProfile& profile) {
   for (const DataSource& source : profile.sources) {
     fmt::print("  {}{}\n", source.title, source.checked ? "" : " (not checked)");
   }
+  for (const ComputeRow& row : profile.compute) fmt::print("  computing: {}\n", row.source);
 }
 
 void print_devices() {

@@ -7,9 +7,9 @@
 namespace dlscale {
 
 /// Reads the key `compute` of a framework's profile, a list of rows; none where the file has no
-/// such key. Each row names the networks (images, sequences, any) and the precision (four_bytes,
-/// two_bytes, any) that it is about, and every property of ComputeTraits, if only as "unknown".
-/// Throws ConfigError, which names file, place and what to write.
+/// such key. Each row names the networks that it is about, `elementwise`, of CNNs `layout`, and its
+/// source. All else is as usual_traits() unless the row says otherwise. Throws ConfigError, which
+/// names file, place and what to write.
 std::vector<ComputeRow> read_compute(const ConfigMap& map);
 
 }  // namespace dlscale

@@ -10,6 +10,7 @@
 
 #include "core/config/config_path.hpp"
 #include "core/run/compute_file.hpp"
+#include "core/run/phrase_match.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/suggest.hpp"
 #include "core/text/words.hpp"
@@ -147,32 +148,7 @@ std::vector<std::string_view> known_properties(const ConfigMap& map) {
   for (const std::string_view key : properties) {
     if (map.text(key) != unknown_word) known.push_back(key);
   }
-  if (map.has(compute_key)) known.push_back(compute_key);
   return known;
-}
-
-/// The parts of a match between its stars.
-std::vector<std::string_view> between_stars(std::string_view match) {
-  std::vector<std::string_view> parts;
-  for (std::size_t star = match.find('*'); star != std::string_view::npos; star = match.find('*')) {
-    parts.push_back(match.substr(0, star));
-    match.remove_prefix(star + 1);
-  }
-  parts.push_back(match);
-  return parts;
-}
-
-std::vector<std::string> read_match(const ConfigMap& map) {
-  std::vector<std::string> match;
-  if (map.has("match")) match = map.texts("match");
-  for (const std::string& all : match) {
-    // Nearly every text contains any two letters.
-    for (const std::string_view part : between_stars(all)) {
-      if (part.size() >= 3) continue;
-      map.refuse("match", "with a part of less than three letters", "Write a longer one.");
-    }
-  }
-  return match;
 }
 
 /// Reads a month written as "2020-11".
@@ -200,38 +176,6 @@ void read_releases(const ConfigMap& map, FrameworkProfile& profile) {
   }
 }
 
-/// End of the first `part` in `text`, ignoring case; npos if there is none.
-std::size_t end_in_any_case(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  };
-  const auto found = std::search(text.begin(), text.end(), part.begin(), part.end(), same);
-  if (found == text.end()) return std::string_view::npos;
-  return static_cast<std::size_t>(found - text.begin()) + part.size();
-}
-
-/// Number of letters of `match` if `text` contains all its parts, with anything for stars; else 0.
-std::size_t matched_letters(std::string_view text, std::string_view match) {
-  std::size_t letters = 0;
-  for (const std::string_view part : between_stars(match)) {
-    const std::size_t end = end_in_any_case(text, part);
-    if (end == std::string_view::npos) return 0;
-    text.remove_prefix(end);
-    letters += part.size();
-  }
-  return letters;
-}
-
-/// Length of the longest match of a profile in `text`; 0 without a match.
-std::size_t longest_match(const FrameworkProfile& profile, std::string_view text) {
-  std::size_t longest = 0;
-  for (const std::string& match : profile.match) {
-    longest = std::max(longest, matched_letters(text, match));
-  }
-  return longest;
-}
-
 bool came_out(const FrameworkProfile& profile, ReleaseMonth month) {
   return (!profile.since || *profile.since <= month) && (!profile.until || month <= *profile.until);
 }
@@ -253,21 +197,18 @@ std::vector<const FrameworkProfile*> latest(std::vector<const FrameworkProfile*>
   return profiles;
 }
 
-}  // namespace
+constexpr std::string_view like_key = "like";
+/// Keys of a profile beside its properties.
+constexpr std::array<std::string_view, 8> keys_of_all{
+    "framework", "name", "versions", "doc", "match", "since", "until", compute_key};
 
-FrameworkProfile load_framework(std::string_view name) {
-  const ConfigMap map = ConfigMap::load(find_config("frameworks", name));
-  std::vector<std::string_view> keys{"framework", "name",  "versions",  "doc",    "match",
-                                     "since",     "until", compute_key, "sources"};
+/// A profile with properties of its own.
+FrameworkProfile read_own(const ConfigMap& map) {
+  std::vector<std::string_view> keys(keys_of_all.begin(), keys_of_all.end());
+  keys.push_back("sources");
   keys.insert(keys.end(), properties.begin(), properties.end());
   map.allow_only(keys);
   FrameworkProfile profile;
-  profile.id = map.name("framework");
-  profile.name = map.name("name");
-  profile.versions = map.text("versions");
-  profile.doc = map.text_or("doc", "");
-  profile.match = read_match(map);
-  read_releases(map, profile);
   profile.input_copy = read_words(map, "input_copy", host_memories);
   profile.gradients = read_words(map, "gradients", gradient_paths);
   profile.in_node = read_words(map, "in_node", gradient_libraries);
@@ -280,8 +221,36 @@ FrameworkProfile load_framework(std::string_view name) {
   profile.update_on = read_words(map, "update_on", update_places);
   profile.negotiation = read_words(map, "negotiation", negotiations);
   profile.launch = read_words(map, "launch", kernel_launches);
-  profile.compute = read_compute(map);
   profile.sources = read_sources(map, known_properties(map));
+  return profile;
+}
+
+/// A profile with the properties of another one.
+FrameworkProfile read_like(const ConfigMap& map) {
+  std::vector<std::string_view> keys(keys_of_all.begin(), keys_of_all.end());
+  keys.push_back(like_key);
+  map.allow_only(keys);
+  const ConfigMap other = ConfigMap::load(find_config("frameworks", map.text(like_key)));
+  if (other.has(like_key)) {
+    map.refuse(like_key, "a profile that is itself like another", "Name that one.");
+  }
+  FrameworkProfile profile = read_own(other);
+  profile.like = other.name("framework");
+  return profile;
+}
+
+}  // namespace
+
+FrameworkProfile load_framework(std::string_view name) {
+  const ConfigMap map = ConfigMap::load(find_config("frameworks", name));
+  FrameworkProfile profile = map.has(like_key) ? read_like(map) : read_own(map);
+  profile.id = map.name("framework");
+  profile.name = map.name("name");
+  profile.versions = map.text("versions");
+  profile.doc = map.text_or("doc", "");
+  profile.match = read_phrases(map, "match");
+  read_releases(map, profile);
+  profile.compute = read_compute(map);
   return profile;
 }
 
@@ -299,7 +268,7 @@ const FrameworkProfile* find_framework(const std::vector<FrameworkProfile>& prof
   std::vector<const FrameworkProfile*> found;
   std::size_t longest = 1;
   for (const FrameworkProfile& profile : profiles) {
-    const std::size_t letters = longest_match(profile, text);
+    const std::size_t letters = longest_match(profile.match, text);
     if (letters < longest) continue;
     if (letters > longest) found.clear();
     longest = letters;

@@ -78,6 +78,7 @@ struct FrameworkProfile {
   std::string name;      ///< Horovod
   std::string versions;  ///< "0.16 to 0.20"
   std::string doc;
+  std::string like;  ///< the profile whose properties it has; empty: it states its own
   /// Parts of its names in case files, ignoring case; a * matches anything between two parts.
   std::vector<std::string> match;
   std::optional<ReleaseMonth> since = {};  ///< release month of its first version, if stated

@@ -38,8 +38,10 @@ update_on: worker
 negotiation: unknown
 launch: eager
 compute:
-  - {networks: images, width: two_bytes, layout: channels_last, elementwise: norm_act, update: fused, libraries: 2019.5}
-  - {networks: images, width: any, layout: unknown, elementwise: separate, update: unknown, libraries: unknown}
+  - {networks: cnn, width: two_bytes, layout: channels_last, elementwise: norm_act, update: fused, libraries: 2019.5, source: its layers}
+  - {networks: cnn, layout: unknown, elementwise: separate, source: its layers}
+  - {networks: transformer, network: BERT, elementwise: all, optimizer: lamb, math: float, attention: fused,
+     head: all, tokens: 0.5, tokens_of_sequence: 512, tokens_from_batch: 4, weights: half, source: its layers}
 sources: [{of: all, title: its source}]
 )";
 
@@ -221,28 +223,67 @@ TEST(FrameworkFile, TellsNothingFromNone) {
 
 TEST(FrameworkFile, SaysHowItComputesByNetworkAndPrecision) {
   const FrameworkProfile profile = test::load_text(small_framework, load);
-  const auto traits = [&](NetworkFamily networks, ElementWidth width) {
-    return traits_of(profile.compute, networks, width);
+  const auto traits = [&](NetworkFamily family, ElementWidth width, std::string_view name) {
+    return traits_of(profile.compute, {family, width, name});
   };
-  const ComputeTraits half = traits(NetworkFamily::images, ElementWidth::two_bytes);
+  const ComputeTraits half = traits(NetworkFamily::cnn, ElementWidth::two_bytes, "resnet50");
+  EXPECT_TRUE(half.stated);
   EXPECT_EQ(half.layout, ImageLayout::channels_last);
   EXPECT_EQ(half.elementwise, Elementwise::norm_act);
   EXPECT_EQ(half.update, UpdateKernels::fused);
+  EXPECT_EQ(half.optimizer, Optimizer::momentum) << "the usual one";
   EXPECT_EQ(half.libraries, 2019.5);
-  const ComputeTraits single = traits(NetworkFamily::images, ElementWidth::four_bytes);
+  const ComputeTraits single = traits(NetworkFamily::cnn, ElementWidth::four_bytes, "resnet50");
   EXPECT_FALSE(single.layout);
   EXPECT_EQ(single.elementwise, Elementwise::separate);
-  EXPECT_FALSE(single.libraries);
-  EXPECT_FALSE(traits(NetworkFamily::sequences, ElementWidth::two_bytes).elementwise);
+  const ComputeTraits bert =
+      traits(NetworkFamily::transformer, ElementWidth::four_bytes, "bert_large");
+  EXPECT_EQ(bert.optimizer, Optimizer::lamb);
+  EXPECT_EQ(bert.head, DecodedTokens::all);
+  EXPECT_TRUE(bert.float_math && bert.fused_attention && !bert.master_weights);
+  EXPECT_EQ(computed_tokens(bert, 512, 4), 0.5);
+  EXPECT_EQ(computed_tokens(bert, 512, 3), 1);
+  EXPECT_EQ(computed_tokens(bert, 128, 4), 1);
+  const ComputeTraits other = traits(NetworkFamily::transformer, ElementWidth::two_bytes, "gpt2");
+  EXPECT_FALSE(other.stated);
+  EXPECT_EQ(other.elementwise, Elementwise::kernels);
+  EXPECT_EQ(other.optimizer, Optimizer::adam);
 }
 
 TEST(FrameworkFile, WrongTraitsAreRefusedByName) {
   expect_contains(framework_file_error_after("layout: channels_last", "layout: channel_last"),
                   "Did you mean \"channels_last\"?");
-  expect_contains(framework_file_error_after("width: any", "width: 2"), "/width: ");
-  expect_contains(framework_file_error_after("networks: images, width: any", "width: any"),
+  expect_contains(framework_file_error_after("width: two_bytes", "width: 2"), "/width: ");
+  expect_contains(framework_file_error_after("networks: cnn, width: two_bytes", "width: two_bytes"),
                   "/networks is missing");
   expect_contains(framework_file_error_after("libraries: 2019.5", "libraries: 19"), "/libraries");
+  expect_contains(framework_file_error_after("layout: unknown, ", ""), "/layout is missing");
+  expect_contains(framework_file_error_after("norm_act, update", "kernels, update"),
+                  "Write separate, pointwise, norm_act or all.");
+  expect_contains(framework_file_error_after("math: float", "math: double"),
+                  "/math is \"double\" (an unknown word). Write half or float.");
+  expect_contains(framework_file_error_after("tokens: 0.5", "tokens: 2"), "/tokens");
+  expect_contains(framework_file_error_after(", source: its layers}\n  - {networks: cnn, layout",
+                                             "}\n  - {networks: cnn, layout"),
+                  "/source is missing");
+}
+
+TEST(FrameworkFile, MayExchangeAsAnotherDoes) {
+  const std::string like =
+      "framework: other\nname: Other\nversions: \"1\"\nlike: horovod_0.19\n"
+      "compute: [{networks: cnn, layout: unknown, elementwise: all, source: x}]\n";
+  const FrameworkProfile profile = test::load_text(like, load);
+  const FrameworkProfile horovod = load_framework("horovod_0.19");
+  EXPECT_EQ(profile.id, "other");
+  EXPECT_EQ(profile.like, "horovod_0.19");
+  EXPECT_EQ(profile.fusion_cycle.value(), horovod.fusion_cycle.value());
+  EXPECT_TRUE(profile.match.empty());
+  EXPECT_EQ(profile.compute.size(), 1U);
+  expect_contains(test::error_after(like, "like: horovod_0.19", "like: nvidia_mxnet_2020", load),
+                  "itself like another");
+  expect_contains(
+      test::error_after(like, "like: horovod_0.19", "like: horovod_0.19\nlaunch: eager", load),
+      "launch");
 }
 
 TEST(FrameworkFile, WrongValuesAreRefusedByName) {

@@ -125,9 +125,11 @@ TEST(NominalPrediction, IsTheSumOfWhatKernelsReachWithASheet) {
   EXPECT_TRUE(mentions(p, NoteKind::sheet_kernels)) << all(p.notes);
   EXPECT_TRUE(mentions(p, NoteKind::software_unknown)) << all(p.notes);
   EXPECT_FALSE(mentions(p, NoteKind::data_sheets)) << all(p.notes);
-  machine.software = {{.traits = {.layout = ImageLayout::channels_first,
-                                  .elementwise = Elementwise::norm_act,
-                                  .libraries = 2016}}};
+  ComputeRow old;
+  old.traits.stated = true;
+  old.traits.elementwise = Elementwise::norm_act;
+  old.traits.libraries = 2016;
+  machine.software = {old};
   const Prediction known = predict(network, machine, run, ranks).front();
   EXPECT_FALSE(mentions(known, NoteKind::software_unknown)) << all(known.notes);
   EXPECT_NE(known.time.forward, p.time.forward);

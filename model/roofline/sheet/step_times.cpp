@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <variant>
 
 #include "core/base/error.hpp"
-#include "model/roofline/sheet/memory_passes.hpp"
 #include "model/roofline/sheet/products.hpp"
+#include "model/roofline/sheet/ways.hpp"
 
 namespace dlscale::model::sheet {
 namespace {
@@ -16,13 +18,34 @@ constexpr double f32_bytes = 4;
 constexpr double most_issued = 128;
 /// A peak in 16 bits above this multiple of that in f32 is one of tensor cores.
 constexpr double least_gain = 1.05;
-// Passes of an update over the f32 parameters, as update_time() says.
-constexpr double momentum_passes = 5;
-constexpr double adam_passes = 8;
-constexpr double cast_passes = 3;
+/// Bytes of f32 a parameter that a pass, a cast of gradients and weights, and the addition of
+/// gradients read and write.
+constexpr double pass_bytes = 4;
+constexpr double cast_bytes = 12;
+constexpr double accumulation_bytes = 12;
 
-double kernels_per_tensor(UpdateKernels update) {
-  switch (update) {
+double passes_of(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::none:
+      return 0;
+    case Optimizer::accumulate:
+      return 4;
+    case Optimizer::sgd:
+      return 3;
+    case Optimizer::momentum:
+      return 5;
+    case Optimizer::adam:
+      return 8;
+    case Optimizer::lamb:
+      return 10;
+  }
+  fail_expectation("optimizer is an Optimizer");
+}
+
+double kernels_per_tensor(const ComputeTraits& traits) {
+  if (traits.optimizer == Optimizer::none) return 0;
+  if (traits.optimizer == Optimizer::accumulate) return 2;
+  switch (traits.update) {
     case UpdateKernels::fused:
       return 0.1;
     case UpdateKernels::tensor:
@@ -69,13 +92,22 @@ std::vector<Arithmetic> arithmetic_in(const Device& device, DType dtype) {
   return all;
 }
 
-/// Tensors of parameters: weights, and biases or shifts.
-double tensors_of(const Network& network) {
-  double tensors = 0;
-  for (const Layer& layer : network.layers()) {
-    tensors += (layer.weight_count() > 0 ? 1 : 0) + (layer.bias_count() > 0 ? 1 : 0);
+/// A linear product of which only a share of the rows is computed.
+Product with_rows(Product product, double share) {
+  if (product.pass == Pass::backward_filter) {
+    product.k *= share;
+    product.channels *= share;
+  } else {
+    product.m *= share;
   }
-  return tensors;
+  const double operands = product.m * product.k + product.k * product.n;
+  product.elements = product.groups * (operands + product.m * product.n);
+  return product;
+}
+
+bool reads_input(const Network& network, const Layer& layer) {
+  return !layer.inputs.empty() &&
+         std::holds_alternative<Input>(network.layer(layer.inputs.front()).kind);
 }
 
 /// Launch and overhead of a kernel.
@@ -95,101 +127,196 @@ bool has_kernel_times(const Device& device) {
          device.memory_bandwidth > BytesPerSecond();
 }
 
+NetworkFamily family_of(const Network& network) {
+  return network.has_attention() ? NetworkFamily::transformer : NetworkFamily::cnn;
+}
+
 ComputeTraits traits_for(const Network& network, DType dtype,
                          const std::vector<ComputeRow>& software) {
-  return traits_of(software,
-                   network.is_over_sequences() ? NetworkFamily::sequences : NetworkFamily::images,
-                   is_half(dtype) ? ElementWidth::two_bytes : ElementWidth::four_bytes);
+  const ElementWidth width = is_half(dtype) ? ElementWidth::two_bytes : ElementWidth::four_bytes;
+  ComputeTraits traits = traits_of(software, {family_of(network), width, network.name()});
+  traits.tokens = 1;
+  return traits;
 }
 
 StepTimes::StepTimes(const Network& network, const Device& device, const Run& run,
                      const ComputeTraits& traits, const KernelConstants& constants)
     : network_(&network),
-      batch_(run.batch),
-      software_(software_with(traits)),
-      constants_(&constants),
-      arithmetic_(arithmetic_in(device, run.dtype)),
-      overhead_(overhead(device, run, constants)),
-      of_passes_(moving(device, constants)) {
+      device_(device),
+      run_(run),
+      passes_(network, run.batch),
+      stated_(traits.stated),
+      ways_(ways_of(traits, family_of(network))),
+      arithmetic_(arithmetic_in(device, run.dtype)) {
   EXPECT(has_kernel_times(device));
-  if (is_half(run.dtype)) {
-    of_passes_ = std::pow(constants.old_half, software_.age) * of_passes_;
-  }
+  if (!stated_) ways_.push_back(quickest_way(traits, family_of(network)));
+  take(constants);
 }
 
-const StepTimes::TimedProduct& StepTimes::timed(const Product& product) {
-  const auto known = std::ranges::find(known_, product, &TimedProduct::product);
-  if (known != known_.end()) return *known;
+std::size_t StepTimes::nominal_ways() const {
+  return stated_ ? ways_.size() : ways_.size() - 1;
+}
+
+void StepTimes::take(const KernelConstants& constants) {
+  constants_ = &constants;
+  overhead_ = overhead(device_, run_, constants);
+  of_passes_ = moving(device_, constants);
+  if (is_half(run_.dtype)) {
+    of_passes_ = std::pow(constants.old_half, age_of(ways_.front())) * of_passes_;
+  }
+  times_.clear();
+  for (const Product& product : products_) times_.push_back(timed(product));
+  find_scale();
+}
+
+/// The iteration of each way, from which scale and doubt follow.
+void StepTimes::find_scale() {
+  std::vector<double> logs(ways_.size(), 0);
+  double sum = 0;
+  double logarithms = 0;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    Seconds all;
+    for (const auto& steps : {forward_steps(*network_), backward_steps(*network_)}) {
+      for (const Step step : steps) all += time(work_of(step), way);
+    }
+    logs[way] = std::log(all.si());
+    if (way >= nominal_ways()) continue;
+    sum += all.si();
+    logarithms += logs[way];
+  }
+  const auto count = static_cast<double>(nominal_ways());
+  scale_ = std::exp(logarithms / count) / (sum / count);
+  const auto [least, most] = std::ranges::minmax(logs);
+  doubt_ = stated_ ? (most - least) / 2 : std::max(0.0, logarithms / count - logs.back());
+}
+
+StepTimes::ProductKey StepTimes::key_of(const Product& product) {
+  return {product.kind,     product.pass,     product.groups,   product.m,
+          product.n,        product.k,        product.elements, product.activations,
+          product.winograd, product.channels, product.stride};
+}
+
+/// Times by the better kind of arithmetic.
+StepTimes::ProductTimes StepTimes::timed(const Product& product) const {
+  const double age = age_of(ways_.front());
   const Seconds never(std::numeric_limits<double>::infinity());
-  TimedProduct found{product, never, never};
+  ProductTimes found{never, never, never};
   for (const Arithmetic& arithmetic : arithmetic_) {
-    const Seconds time = product_time(product, arithmetic, software_.age, *constants_);
+    const Seconds time = product_time(product, arithmetic, age, *constants_);
     const Seconds copies =
         arithmetic.tensor_cores ? layout_time(product, arithmetic, *constants_) : Seconds();
     found.channels_first = std::min(found.channels_first, time + copies);
     found.channels_last = std::min(found.channels_last, time);
   }
-  known_.push_back(found);
-  return known_.back();
+  Product direct = product;
+  direct.winograd = 0;
+  found.direct = product_time(direct, arithmetic_.front(), age, *constants_);
+  return found;
 }
 
-Seconds StepTimes::time(Step step, const Software& software) {
-  const MemoryPasses passes = passes_of(*network_, step, batch_, software.elementwise);
-  Seconds time = Bytes(passes.elements * arithmetic_.front().element_bytes) * of_passes_ +
-                 passes.kernels * overhead_;
-  for (const Product& one : products_of(*network_, step, batch_)) {
-    const TimedProduct& product = timed(one);
-    const bool last = software.layout == ImageLayout::channels_last;
-    time += (last ? product.channels_last : product.channels_first) + overhead_;
+std::size_t StepTimes::place_of(const Product& product) {
+  const auto [found, is_new] = places_.try_emplace(key_of(product), products_.size());
+  if (is_new) {
+    products_.push_back(product);
+    times_.push_back(timed(product));
+  }
+  return found->second;
+}
+
+StepTimes::StepWork StepTimes::counted(Step step) {
+  const Layer& layer = network_->layer(step.layer);
+  StepWork work;
+  const double rows = passes_.computed_rows(step.layer, ways_.front());
+  std::vector<Product> products = products_of(*network_, step, run_.batch);
+  if (step.pass == Pass::backward_filter && ways_.front().input_gradient &&
+      reads_input(*network_, layer)) {
+    const Step of_input{step.layer, Pass::backward_data};
+    for (const Product& product : products_of(*network_, of_input, run_.batch)) {
+      products.push_back(product);
+    }
+  }
+  for (const Product& product : products) {
+    if (rows == 1) work.products.push_back(place_of(product));
+    if (rows > 0 && rows < 1) work.products.push_back(place_of(with_rows(product, rows)));
+  }
+  for (const ComputeTraits& way : ways_) work.passes.push_back(passes_.count(step, way));
+  return work;
+}
+
+const StepTimes::StepWork& StepTimes::work_of(Step step) {
+  const std::pair key(step.layer.index(), step.pass);
+  const auto found = work_.find(key);
+  return found != work_.end() ? found->second : work_.emplace(key, counted(step)).first->second;
+}
+
+Seconds StepTimes::time(const StepWork& work, std::size_t way) const {
+  const ComputeTraits& traits = ways_[way];
+  const double bytes = traits.float_math ? f32_bytes : arithmetic_.front().element_bytes;
+  const MemoryPasses& passes = work.passes[way];
+  Seconds time = Bytes(passes.elements * bytes) * of_passes_ + passes.kernels * overhead_;
+  for (const std::size_t place : work.products) {
+    const ProductTimes& product = times_[place];
+    const bool direct = traits.search == AlgorithmSearch::direct;
+    const bool last = traits.layout == ImageLayout::channels_last;
+    time += direct ? product.direct : last ? product.channels_last : product.channels_first;
+    time += overhead_;
   }
   return time;
 }
 
-double StepTimes::doubt(const ComputeTraits& traits) {
-  const bool over_sequences = network_->is_over_sequences();
-  Software quick = software_;
-  quick.elementwise =
-      traits.elementwise.value_or(over_sequences ? Elementwise::all : Elementwise::norm_act);
-  if (!over_sequences) quick.layout = traits.layout.value_or(ImageLayout::channels_last);
-  if (quick == software_) return 0;
-  Seconds usual;
-  Seconds least;
-  for (const std::vector<Step>& steps : {forward_steps(*network_), backward_steps(*network_)}) {
-    for (const Step step : steps) {
-      usual += time(step);
-      least += time(step, quick);
-    }
-  }
-  return std::max(0.0, std::log(usual / least));
+Seconds StepTimes::time(Step step) {
+  const StepWork& work = work_of(step);
+  Seconds sum;
+  for (std::size_t way = 0; way < nominal_ways(); ++way) sum += time(work, way);
+  return scale_ / static_cast<double>(nominal_ways()) * sum;
 }
 
-TimeRange kernel_range(StepTimes& times, const ComputeTraits& traits, DType dtype,
+TimeRange kernel_range(const StepTimes& times, const ComputeTraits& traits, DType dtype,
                        const KernelConstants& constants) {
   double terms = constants.interval_always;
   if (is_half(dtype)) terms += constants.interval_half;
-  if (times.network().is_over_sequences()) terms += constants.interval_sequences;
-  if (software_with(traits).age > 0) terms += constants.interval_old;
+  if (times.network().has_attention()) terms += constants.interval_sequences;
+  if (age_of(traits) > 0) terms += constants.interval_old;
   const double scale = std::exp(terms);
-  const double doubt = times.doubt(traits);
   const double low = constants.interval_low * scale;
   const double high = constants.interval_high * scale;
-  if (all_unknown(traits)) return {std::exp(-std::hypot(low, doubt)), std::exp(high)};
-  const double either_way = deviations_of_90 * doubt / 2;
-  return {std::exp(-std::hypot(low, either_way)), std::exp(std::hypot(high, either_way))};
+  if (!traits.stated) return {std::exp(-std::hypot(low, times.doubt())), std::exp(high)};
+  const double doubt = deviations_of_90 * times.doubt();
+  return {std::exp(-std::hypot(low, doubt)), std::exp(std::hypot(high, doubt))};
+}
+
+UpdateWork update_work(const Network& network) {
+  UpdateWork work;
+  work.parameters = static_cast<double>(network.parameter_count());
+  for (const Layer& layer : network.layers()) {
+    work.tensors += (layer.weight_count() > 0 ? 1 : 0) + (layer.bias_count() > 0 ? 1 : 0);
+  }
+  return work;
+}
+
+Seconds update_time(const UpdateWork& work, const Device& device, const Run& run,
+                    const ComputeTraits& traits, const KernelConstants& constants) {
+  EXPECT(has_kernel_times(device));
+  const bool casts = is_half(run.dtype) && traits.master_weights;
+  const double bytes = passes_of(traits.optimizer) * pass_bytes + (casts ? cast_bytes : 0);
+  return Bytes(bytes * work.parameters) * moving(device, constants) +
+         work.tensors * kernels_per_tensor(traits) * overhead(device, run, constants);
 }
 
 Seconds update_time(const Network& network, const Device& device, const Run& run,
                     const ComputeTraits& traits, const KernelConstants& constants,
                     Bytes parameters) {
-  EXPECT(has_kernel_times(device));
-  const Bytes all(f32_bytes * static_cast<double>(network.parameter_count()));
-  if (all == Bytes()) return {};
-  const double optimiser = network.is_over_sequences() ? adam_passes : momentum_passes;
-  const double passes = optimiser + (is_half(run.dtype) ? cast_passes : 0);
-  const double kernels =
-      tensors_of(network) * (parameters / all) * kernels_per_tensor(software_with(traits).update);
-  return passes * parameters * moving(device, constants) +
-         kernels * overhead(device, run, constants);
+  const UpdateWork all = update_work(network);
+  if (all.parameters == 0) return {};
+  const double share = parameters.si() / (f32_bytes * all.parameters);
+  return update_time({share * all.parameters, share * all.tensors}, device, run, traits, constants);
+}
+
+Seconds accumulation_time(const Network& network, const Device& device,
+                          const KernelConstants& constants, int micro_batches) {
+  EXPECT(micro_batches >= 1);
+  const auto parameters = static_cast<double>(network.parameter_count());
+  return Bytes((micro_batches - 1) * accumulation_bytes * parameters) * moving(device, constants);
 }
 
 Estimate<Seconds> with_range(Seconds time, const TimeRange& range) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "core/cluster/cluster.hpp"
@@ -8,8 +10,9 @@
 #include "core/run/run.hpp"
 #include "model/fits/piecewise.hpp"
 #include "model/roofline/sheet/kernel_constants.hpp"
+#include "model/roofline/sheet/memory_passes.hpp"
 #include "model/roofline/sheet/product_time.hpp"
-#include "model/roofline/sheet/software.hpp"
+#include "model/roofline/sheet/products.hpp"
 
 namespace dlscale::model::sheet {
 
@@ -20,7 +23,11 @@ inline constexpr Seconds fitted_launch{3.8e-6};
 /// whose units and clocks are known. Others have the roofline at full peak.
 bool has_kernel_times(const Device& device);
 
-/// The traits of software by its rows, for the training of a network in a precision.
+/// The kind of a network.
+NetworkFamily family_of(const Network& network);
+
+/// The traits of software by its rows, for the training of a network in a precision. All tokens of
+/// the network are computed.
 ComputeTraits traits_for(const Network& network, DType dtype,
                          const std::vector<ComputeRow>& software);
 
@@ -30,8 +37,9 @@ ComputeTraits traits_for(const Network& network, DType dtype,
 /// with o the overhead of a kernel, s the bytes of an element, and a the age of libraries in 16
 /// bits, else 0. The overhead includes the launch of the device. Products of tf32 and of 16 bits
 /// take tensor cores or ordinary ones, and channels-first layouts copy images for tensor cores.
-/// Kernels of a recorded graph have less overhead. [derived from the parts; constants:
-/// configs/models/kernels.yaml]
+/// Where a trait is unknown, the software computes in one of several ways: the sum of all steps is
+/// then the geometric mean of theirs, in which a step has its mean share. Kernels of a recorded
+/// graph have less overhead. [derived from the parts; constants: configs/models/kernels.yaml]
 /// Wrong where the host launches kernels more slowly than the device does their work.
 class StepTimes {
  public:
@@ -39,37 +47,58 @@ class StepTimes {
   /// network and the constants must outlive this.
   StepTimes(const Network& network, const Device& device, const Run& run,
             const ComputeTraits& traits, const KernelConstants& constants);
+  /// From now on, times are by other constants. Keeps the counted work. They must outlive this.
+  void take(const KernelConstants& constants);
   /// Time of a step of the network.
-  [[nodiscard]] Seconds time(Step step) { return time(step, software_); }
-  /// Logarithm, >= 0, of the iteration's time over that with the quickest values of the traits that
-  /// are not known: channels-last images, and kernels that take in element-wise layers.
-  [[nodiscard]] double doubt(const ComputeTraits& traits);
+  [[nodiscard]] Seconds time(Step step);
+  /// Logarithm, ≥ 0, of times that differ by what is not known of the software: half of the largest
+  /// ratio of its ways; if nothing of it is stated, the iteration over the quickest way.
+  [[nodiscard]] double doubt() const { return doubt_; }
   [[nodiscard]] const Network& network() const { return *network_; }
 
  private:
-  /// A product and its time, by layout.
-  struct TimedProduct {
-    Product product;
+  /// Time of a product by the layout of images, and by direct algorithms.
+  struct ProductTimes {
     Seconds channels_first;
     Seconds channels_last;
+    Seconds direct;
   };
-  [[nodiscard]] Seconds time(Step step, const Software& software);
-  const TimedProduct& timed(const Product& product);
+  /// Work of a step.
+  struct StepWork {
+    std::vector<std::size_t> products;  ///< places in products_
+    std::vector<MemoryPasses> passes;   ///< by way
+  };
+  using ProductKey = std::tuple<ProductKind, Pass, double, double, double, double, double, double,
+                                double, double, double>;
+
+  [[nodiscard]] static ProductKey key_of(const Product& product);
+  [[nodiscard]] StepWork counted(Step step);
+  [[nodiscard]] std::size_t place_of(const Product& product);
+  [[nodiscard]] ProductTimes timed(const Product& product) const;
+  const StepWork& work_of(Step step);
+  [[nodiscard]] Seconds time(const StepWork& work, std::size_t way) const;
+  [[nodiscard]] std::size_t nominal_ways() const;
+  void find_scale();
 
   const Network* network_;
-  int batch_;
-  Software software_;
-  const KernelConstants* constants_;
+  Device device_;
+  Run run_;
+  MemoryPassCounter passes_;
+  bool stated_;
+  std::vector<ComputeTraits> ways_;  ///< of the software; then the quickest, if nothing is stated
   std::vector<Arithmetic> arithmetic_;  ///< that products may take
-  Seconds overhead_;                    ///< of a kernel
-  SecondsPerByte of_passes_;
-  std::vector<TimedProduct> known_;  ///< networks have few different products
-};
+  std::vector<Product> products_;
+  std::map<ProductKey, std::size_t> places_;
+  std::map<std::pair<std::size_t, Pass>, StepWork> work_;
 
-/// Whether nothing is known of how the software computes.
-inline bool all_unknown(const ComputeTraits& traits) {
-  return !traits.layout && !traits.elementwise && !traits.update && !traits.libraries;
-}
+  // By the constants:
+  const KernelConstants* constants_ = nullptr;
+  Seconds overhead_;  ///< of a kernel
+  SecondsPerByte of_passes_;
+  std::vector<ProductTimes> times_;
+  double scale_ = 1;  ///< geometric mean of the ways over their mean
+  double doubt_ = 0;
+};
 
 /// Factors on a time: 5 % of trainings took less than `low` times it, 5 % more than `high` times.
 struct TimeRange {
@@ -78,24 +107,44 @@ struct TimeRange {
 };
 
 /// The 90 % interval of all times of a training by this model, whose errors the steps share:
-///   e^(± hypot(q s, 1.645 D / 2)),  q = low or high,
-///   s = e^(always + half [16 bits] + sequences [over sequences] + old [age > 0])
-/// with the constants of KernelConstants and D = StepTimes::doubt(). Where no trait is known, the
-/// usual software counts, and other software may only be quicker: e^(-hypot(q s, D)) and e^(q s).
-/// [quantiles of the logarithm of measured over predicted times, each source by a fit without it]
-/// Wrong where the software differs from its traits.
-TimeRange kernel_range(StepTimes& times, const ComputeTraits& traits, DType dtype,
+///   e^(± hypot(q s, 1.645 d)),  q = low or high,
+///   s = e^(always + half [16 bits] + sequences [with attention] + old [age > 0])
+/// with the constants of KernelConstants and d = StepTimes::doubt(). Where nothing of the software
+/// is stated, the usual software counts, and other software may only be quicker: e^(-hypot(q s, d))
+/// and e^(q s). [quantiles of the logarithm of measured over predicted times, each source by a fit
+/// without it] Wrong where the software differs from its traits.
+TimeRange kernel_range(const StepTimes& times, const ComputeTraits& traits, DType dtype,
                        const KernelConstants& constants);
 
-/// Time of the update of `parameters` bytes of f32 parameters of a network:
-///   t = P (4 passes + 12 [16 bits]) / (e_m B) + tensors · kernels a tensor · o
-/// for P parameters and their share of the tensors. SGD with momentum takes 5 passes: it reads
-/// weights, gradients and momenta, and writes weights and momenta. Adam, the usual over sequences,
-/// takes 8. 16 bits add the cast gradients and weights. [derived]
-/// Requires has_kernel_times().
+/// Parameters of an update, and the tensors that they are in.
+struct UpdateWork {
+  double parameters = 0;
+  double tensors = 0;
+};
+
+/// All parameters of a network. Tensors: weights, and biases or shifts.
+UpdateWork update_work(const Network& network);
+
+/// Time of an update:
+///   t = P (4 passes + 12 [16 bits, and weights are kept in f32]) / (e_m B)
+///     + tensors · kernels a tensor · o
+/// for P parameters. Passes over them: none 0, accumulating gradients 4, SGD 3 (reads weights and
+/// gradients, writes weights), with momentum 5, Adam 8, LAMB 10. 16 bits add the cast gradients and
+/// weights. Kernels a tensor: none 0, accumulating 2, else fused 0.1, by tensor 2, by operation 10.
+/// [derived] Requires has_kernel_times().
+Seconds update_time(const UpdateWork& work, const Device& device, const Run& run,
+                    const ComputeTraits& traits, const KernelConstants& constants);
+
+/// Time of the update of `parameters` bytes of the f32 parameters of a network, with their share of
+/// its tensors.
 Seconds update_time(const Network& network, const Device& device, const Run& run,
                     const ComputeTraits& traits, const KernelConstants& constants,
                     Bytes parameters);
+
+/// Time in which gradients of all but one of an iteration's `micro_batches` ≥ 1 are added to those
+/// of before, which reads both and writes one: 12 P / (e_m B) each. [derived]
+Seconds accumulation_time(const Network& network, const Device& device,
+                          const KernelConstants& constants, int micro_batches);
 
 /// A time with an interval.
 Estimate<Seconds> with_range(Seconds time, const TimeRange& range);

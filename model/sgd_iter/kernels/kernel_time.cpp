@@ -201,7 +201,7 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
     if (sheet::has_kernel_times(device)) {
       by_sheet_ = std::make_unique<BySheet>(network, machine, run);
       notes.add(NoteKind::sheet_kernels, {by_sheet_->range.low, by_sheet_->range.high});
-      if (sheet::all_unknown(by_sheet_->traits)) notes.add(NoteKind::software_unknown);
+      if (!by_sheet_->traits.stated) notes.add(NoteKind::software_unknown);
     }
     return;
   }

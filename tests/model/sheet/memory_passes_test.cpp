@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/network/network.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
@@ -29,12 +31,19 @@ Network block() {
 constexpr int batch = 2;
 constexpr double n = batch * 8 * 4 * 4;
 
-MemoryPasses all(const Network& network, Elementwise fusion, bool forward) {
+MemoryPasses all(const Network& network, const ComputeTraits& way, bool forward) {
+  const MemoryPassCounter counter(network, batch);
   MemoryPasses sum;
   for (const Step step : forward ? forward_steps(network) : backward_steps(network)) {
-    sum += passes_of(network, step, batch, fusion);
+    sum += counter.count(step, way);
   }
   return sum;
+}
+
+MemoryPasses all(const Network& network, Elementwise fusion, bool forward) {
+  ComputeTraits way;
+  way.elementwise = fusion;
+  return all(network, way, forward);
 }
 
 constexpr double scores = batch * 10;  // of the fully connected layer and the loss
@@ -75,14 +84,118 @@ TEST(MemoryPasses, CountEveryBackwardPassOnce) {
   }
 }
 
-TEST(MemoryPasses, OfSequencesAreHalvedWhereACompilerFuses) {
-  const Network network = load_network("gpt2");
-  for (const bool forward : {false, true}) {
-    const MemoryPasses separate = all(network, Elementwise::separate, forward);
-    const MemoryPasses fused = all(network, Elementwise::all, forward);
-    EXPECT_DOUBLE_EQ(fused.elements, separate.elements / 2);
-    EXPECT_DOUBLE_EQ(fused.kernels, separate.kernels / 2);
+TEST(MemoryPasses, OfFrozenNormsAreThoseOfInferenceAndOfAGradientInTerms) {
+  const Network network = block();
+  ComputeTraits frozen;
+  frozen.frozen_norm = true;
+  // Two norms: forward 2 n in place of 3 n and a kernel less, backward 16 n for 5 n and 9 more.
+  EXPECT_EQ(all(network, frozen, true), (MemoryPasses{11 * n + 5 * scores, 7}));
+  EXPECT_EQ(all(network, frozen, false), (MemoryPasses{41 * n + 3 * scores, 25}));
+}
+
+/// Sums of sums have no layer below them with a backward step of its own but the first norm.
+TEST(MemoryPasses, CountASumOfSumsWithTheFirstLayerBelow) {
+  const Convolution convolution{
+      .out_channels = 8, .kernel_h = 3, .kernel_w = 3, .pad = 1, .bias = false};
+  const auto sums = [&](bool third) {
+    std::vector<Network::Node> nodes{{"a", convolution, {"input"}},
+                                     {"b", convolution, {"input"}},
+                                     {"s1", Sum{}, {"a", "b"}},
+                                     {"s2", Sum{}, {"b", "a"}}};
+    if (third) nodes.push_back({"s3", Sum{}, {"s1", "s2"}});
+    nodes.push_back({"fc1", FullyConnected{10}, {third ? "s3" : "s1"}});
+    nodes.push_back({"loss1", SoftmaxCrossEntropy{}, {"fc1"}});
+    nodes.push_back({"fc2", FullyConnected{10}, {"s2"}});
+    nodes.push_back({"loss2", SoftmaxCrossEntropy{}, {"fc2"}});
+    return Network("sums", {8, 4, 4}, nodes);
+  };
+  const MemoryPasses two = all(sums(false), Elementwise::separate, false);
+  const MemoryPasses three = all(sums(true), Elementwise::separate, false);
+  EXPECT_EQ(three, (MemoryPasses{two.elements + 3 * n, two.kernels + 1}));
+}
+
+constexpr double tokens = 16;
+constexpr double width = 8;
+constexpr double heads = 2;
+
+/// A layer of a transformer over 16 tokens of 8 features, and the decoding of 40 words.
+std::vector<Network::Node> layer_nodes(bool causal) {
+  return {{"words", Embedding{.rows = 40, .outputs = 8}, {"input"}},
+          {"places", PositionEmbedding{.rows = 64, .outputs = 8}, {"input"}},
+          {"table", Sum{}, {"words", "places"}},
+          {"table_norm", LayerNorm{}, {"table"}},
+          {"q", Linear{.outputs = 8}, {"table_norm"}},
+          {"k", Linear{.outputs = 8}, {"table_norm"}},
+          {"v", Linear{.outputs = 8}, {"table_norm"}},
+          {"scores", AttentionScores{2, 2, causal}, {"q", "k"}},
+          {"softmax", AttentionSoftmax{}, {"scores"}},
+          {"context", AttentionContext{2}, {"softmax", "v"}},
+          {"o", Linear{.outputs = 8}, {"context"}},
+          {"sum", Sum{}, {"o", "table_norm"}},
+          {"norm", LayerNorm{}, {"sum"}},
+          {"fc1", Linear{.outputs = 32}, {"norm"}},
+          {"gelu", Activation{ActivationFunction::gelu}, {"fc1"}},
+          {"fc2", Linear{.outputs = 8}, {"gelu"}},
+          {"sum2", Sum{}, {"fc2", "norm"}},
+          {"norm2", LayerNorm{}, {"sum2"}},
+          {"decoder", Linear{.outputs = 40}, {"norm2"}},
+          {"loss", TokenCrossEntropy{}, {"decoder"}}};
+}
+
+/// Passes of a layer as published for all of it: over t h, t f and scores.
+struct LayerColumns {
+  Elementwise fusion;
+  double h, f, s, kernels;  // forward
+  double h_back, f_back, s_back, kernels_back;
+};
+
+TEST(MemoryPasses, OfATransformersLayerAreThoseOfItsOperators) {
+  const Network network("layer", {1, 16, 1}, layer_nodes(true));
+  const double th = batch * tokens * width;
+  const double tf = 4 * th;
+  const double s = batch * heads * tokens * tokens;
+  const double decoded = batch * tokens * 40;
+  for (const LayerColumns& c :
+       {LayerColumns{Elementwise::primitive, 26, 12, 11, 55, 40, 20, 13, 100},
+        LayerColumns{Elementwise::kernels, 18, 4, 8, 22, 24, 5, 9, 36},
+        LayerColumns{Elementwise::all, 9, 2, 4, 10, 14, 3, 5, 18},
+        LayerColumns{Elementwise::epilogue, 6, 1, 4, 8, 10, 2, 5, 14}}) {
+    // The table with its norm takes 8 and 8 passes, and the loss 4 and 3 over words.
+    EXPECT_EQ(all(network, c.fusion, true),
+              (MemoryPasses{(c.h + 8) * th + c.f * tf + c.s * s + 4 * decoded, c.kernels + 6 + 3}))
+        << elementwise_name(c.fusion);
+    EXPECT_EQ(all(network, c.fusion, false),
+              (MemoryPasses{(c.h_back + 8) * th + c.f_back * tf + c.s_back * s + 3 * decoded,
+                            c.kernels_back + 8 + 2}))
+        << elementwise_name(c.fusion);
   }
+}
+
+TEST(MemoryPasses, LeaveScoresOutWhereAttentionIsFused) {
+  const Network network("layer", {1, 16, 1}, layer_nodes(true));
+  ComputeTraits unfused = usual_traits(NetworkFamily::transformer);
+  ComputeTraits fused = unfused;
+  fused.fused_attention = true;
+  const double s = batch * heads * tokens * tokens;
+  const MemoryPasses with = all(network, unfused, true);
+  EXPECT_EQ(all(network, fused, true), (MemoryPasses{with.elements - 8 * s, with.kernels - 2}));
+}
+
+TEST(MemoryPasses, AreThoseOfFewWordsWhereOnlyMaskedOnesAreDecoded) {
+  const Network network("layer", {1, 64, 1}, layer_nodes(false));
+  const MemoryPassCounter counter(network, batch);
+  const LayerId decoder = network.layers()[network.layers().size() - 2].id;
+  ComputeTraits way = usual_traits(NetworkFamily::transformer);
+  EXPECT_DOUBLE_EQ(counter.computed_rows(decoder, way), 20.0 / 64);
+  way.tokens = 0.25;  // of 256, of which 15.6 % are masked
+  EXPECT_DOUBLE_EQ(counter.computed_rows(decoder, way), 0.156 * 4);
+  way.head = DecodedTokens::all;
+  EXPECT_EQ(counter.computed_rows(decoder, way), 1);
+  way.head = DecodedTokens::none;
+  EXPECT_EQ(counter.computed_rows(decoder, way), 0);
+  EXPECT_EQ(counter.computed_rows(network.layers()[4].id, way), 1) << "a query";
+  const Network causal("layer", {1, 64, 1}, layer_nodes(true));
+  EXPECT_EQ(MemoryPassCounter(causal, batch).computed_rows(decoder, way), 1);
 }
 
 }  // namespace
