@@ -371,6 +371,7 @@ class ShapeRule {
   }
 
   void require_count(std::string_view field, int value) const {
+    if (value >= 1 && value <= largest_dimension) return;  // formats no advice
     require(field, value, value >= 1 && value <= largest_dimension,
             fmt::format("a number from 1 to {}", largest_dimension));
   }

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 
@@ -32,8 +33,10 @@ bool any_is(const std::vector<Layer>& layers) {
 /// Adds layers one by one and finds the producers of each by name.
 class Builder {
  public:
-  Builder(std::string_view network, ImageShape input) : network_(network) {
+  Builder(std::string_view network, ImageShape input, std::size_t layers) : network_(network) {
     check_input_shape(network, input);
+    layers_.reserve(layers + 1);
+    ids_.reserve(layers + 1);
     add(Layer{LayerId(0), "input", Input{}, {}, {}, input});
   }
 
@@ -52,8 +55,9 @@ class Builder {
 
  private:
   void add(Layer layer) {
-    ids_.emplace(layer.name, layer.id);
-    layers_.push_back(std::move(layer));
+    const LayerId id = layer.id;
+    layers_.push_back(std::move(layer));  // never moves others: there is room
+    ids_.emplace(layers_.back().name, id);
   }
 
   void take_in_relu(Layer& layer) const {
@@ -114,7 +118,7 @@ class Builder {
 
   std::string_view network_;
   std::vector<Layer> layers_;
-  std::map<std::string, LayerId, std::less<>> ids_;
+  std::unordered_map<std::string_view, LayerId> ids_;  // names of layers_
 };
 
 std::vector<std::vector<LayerId>> find_consumers(const std::vector<Layer>& layers) {
@@ -206,7 +210,7 @@ std::string ending(std::string_view layer) {
 
 Network::Network(std::string name, ImageShape input, const std::vector<Node>& nodes)
     : name_(std::move(name)) {
-  Builder builder(name_, input);
+  Builder builder(name_, input, nodes.size());
   for (const Node& node : nodes) builder.add_node(node);
   layers_ = builder.take();
   consumers_ = find_consumers(layers_);

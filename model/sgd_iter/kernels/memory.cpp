@@ -37,11 +37,41 @@ bool runs_in_place(const Network& network, const Layer& layer) {
          !is_one_of<Input>(network.layer(layer.inputs.front()));
 }
 
-double output_elements(const Network& network) {
-  if (network.has_attention()) return static_cast<double>(kept_elements(network));
-  double sum = 0;
+/// Whether fused attention never writes the layer's output to memory.
+bool is_of_scores(const Layer& layer) {
+  return is_one_of<AttentionScores, AttentionSoftmax, RelativePositions, RelativeScores>(layer);
+}
+
+/// Elements of outputs that stay from forward to backward, for one sample.
+struct KeptElements {
+  double scores = 0;  ///< of attention
+  double others = 0;
+  double losses = 0;  ///< inputs of losses, of which a training in 16 bits keeps f32 beside
+};
+
+KeptElements kept_by_attention(const Network& network) {
+  KeptElements sum;
+  const std::vector<bool> kept = kept_outputs(network);
   for (const Layer& layer : network.layers()) {
-    if (!runs_in_place(network, layer)) sum += static_cast<double>(layer.output.elements());
+    if (!kept[layer.id.index()]) continue;
+    (is_of_scores(layer) ? sum.scores : sum.others) += static_cast<double>(layer.output.elements());
+  }
+  return sum;
+}
+
+KeptElements all_outputs(const Network& network) {
+  KeptElements sum;
+  for (const Layer& layer : network.layers()) {
+    if (!runs_in_place(network, layer)) sum.others += static_cast<double>(layer.output.elements());
+  }
+  return sum;
+}
+
+KeptElements kept_of(const Network& network) {
+  KeptElements sum = network.has_attention() ? kept_by_attention(network) : all_outputs(network);
+  for (const Layer& layer : network.layers()) {
+    if (!is_loss(layer.kind)) continue;
+    sum.losses += static_cast<double>(layer.input_shapes.front().elements());
   }
   return sum;
 }
@@ -58,12 +88,22 @@ double share_after_pooling(const Network& network, const Layer& layer) {
          static_cast<double>(reader->input_shapes.front().elements());
 }
 
-/// Bytes of one image that backward reads and could compute anew only at the cost of a convolution.
-double kept_bytes(const Network& network, double element) {
+/// Whether only a loss reads its output.
+bool ends_in_loss(const Network& network, const Layer& layer) {
+  const Layer* reader = only_reader(network, layer.id);
+  return reader != nullptr && is_loss(reader->kind);
+}
+
+/// Bytes of one sample that backward reads and could compute anew only at the cost of a product.
+double least_kept_bytes(const Network& network, double element) {
   constexpr double place_bytes = 1;  // of a maximum in its window
   double sum = 0;
   for (const Layer& layer : network.layers()) {
-    if (!is_one_of<Input, Convolution, FullyConnected>(layer)) continue;
+    if (!is_one_of<Input, Convolution, TransposedConvolution, FullyConnected, Linear, ExpertLinear,
+                   AttentionContext>(layer) ||
+        ends_in_loss(network, layer)) {
+      continue;
+    }
     const auto elements = static_cast<double>(layer.output.elements());
     const double pooled = share_after_pooling(network, layer) * elements;
     sum += std::min(element * elements, (element + place_bytes) * pooled);
@@ -71,22 +111,25 @@ double kept_bytes(const Network& network, double element) {
   return sum;
 }
 
-/// Gradients that the backward pass of one layer reads and writes, for one image.
-double most_gradient_elements(const Network& network) {
+/// Bytes of the gradients that the backward pass of one layer reads and writes, for one sample.
+double most_gradient_bytes(const Network& network, double element, bool fused_attention) {
   double most = 0;
   for (const Step step : backward_steps(network)) {
     if (step.pass != Pass::backward_data) continue;
     const Layer& layer = network.layer(step.layer);
-    auto elements = static_cast<double>(layer.output.elements());
-    for (const ImageShape& input : layer.input_shapes) {
-      elements += static_cast<double>(input.elements());
+    if (fused_attention && is_of_scores(layer)) continue;
+    double bytes = element * static_cast<double>(layer.output.elements());
+    const double copy = is_loss(layer.kind) && element < f32_bytes ? f32_bytes : 0;
+    for (const LayerId input : layer.inputs) {
+      if (fused_attention && is_of_scores(network.layer(input))) continue;
+      bytes += (element + copy) * static_cast<double>(network.layer(input).output.elements());
     }
-    most = std::max(most, elements);
+    most = std::max(most, bytes);
   }
   return most;
 }
 
-/// Bytes of one image during its copy to the device.
+/// Bytes of one sample during its copy to the device.
 double travelling(const Network& network, DeviceKind device, const Run& run) {
   if (device == DeviceKind::cpu) return 0;
   const double bytes = run.normalisation == Normalisation::device ? 1 : f32_bytes;
@@ -100,10 +143,11 @@ std::string gigabytes(Bytes size) {
 constexpr std::string_view no_batch = "Choose a smaller network, or devices with more memory.";
 
 /// The reason why it cannot run at all; empty where it can.
-std::string memory_obstacle(const Network& network, const Cluster& cluster, const Run& run) {
+std::string memory_obstacle(const Network& network, const Cluster& cluster, const Run& run,
+                            const MemoryTraits& traits) {
   const Bytes memory = memory_of_rank(cluster, run);
   if (memory <= Bytes()) return "";
-  const MemoryNeed need = memory_need(network, cluster.device.kind, run);
+  const MemoryNeed need = memory_need(network, cluster.device.kind, run, traits);
   if (need.least() <= memory) return "";
   return fmt::format(
       "training {} with {} {} per rank needs at least {} unless activations are computed again, "
@@ -112,31 +156,69 @@ std::string memory_obstacle(const Network& network, const Cluster& cluster, cons
       cluster.device.name);
 }
 
+/// States of the optimiser, in numbers of f32 a parameter.
+struct OptimiserStates {
+  int least;
+  int usual;
+  int most;
+};
+
+OptimiserStates optimiser_states(const Network& network, const MemoryTraits& traits) {
+  constexpr int momentum = 1;
+  constexpr int adam = 2;
+  if (traits.optimiser_states) {
+    return {*traits.optimiser_states, *traits.optimiser_states, *traits.optimiser_states};
+  }
+  return {0, network.has_attention() ? adam : momentum, adam};
+}
+
 }  // namespace
 
-MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run) {
+Bytes MemoryNeed::most() const {
+  constexpr double copies = 1.5;
+  return parameters + most_states + copies * (activations + scores) + gradients + batch + libraries;
+}
+
+MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run,
+                       const MemoryTraits& traits) {
   const auto parameters = static_cast<double>(network.parameter_count());
   const auto element = static_cast<double>(element_bytes(run.dtype));
   const double low = element < f32_bytes ? element : 0;
-  const double images = run.batch;
+  const double samples = run.batch;
+  const OptimiserStates states = optimiser_states(network, traits);
+  const KeptElements kept = kept_of(network);
+  const bool fused = traits.fused_attention.value_or(true);
+  const double scores = samples * element * kept.scores;
+  const double loss_copy = element < f32_bytes ? f32_bytes : 0;
+  const auto with = [&](double gradient, int numbers) {
+    return Bytes((gradient + low + f32_bytes * numbers) * parameters);
+  };
+  constexpr Bytes most_of_libraries(1.5e9);
   return {.parameters = Bytes(f32_bytes * parameters),
-          .states = Bytes((2 * f32_bytes + low) * parameters),
-          .activations = Bytes(images * element * output_elements(network)),
-          .gradients = Bytes(images * element * most_gradient_elements(network)),
-          .batch = Bytes(images * travelling(network, device, run)),
-          .least_states = Bytes((f32_bytes + element + low) * parameters),
-          .kept = Bytes(images * kept_bytes(network, element))};
+          .states = with(f32_bytes, states.usual),
+          .activations = Bytes(samples * (element * kept.others + loss_copy * kept.losses) +
+                               (fused ? 0 : scores)),
+          .gradients = Bytes(samples * most_gradient_bytes(network, element, fused)),
+          .batch = Bytes(samples * travelling(network, device, run)),
+          .least_states = with(element, states.least),
+          .kept = Bytes(samples * least_kept_bytes(network, element)),
+          .most_states = with(f32_bytes, states.most),
+          .scores = Bytes(traits.fused_attention ? 0 : scores),
+          .libraries = device == DeviceKind::gpu ? most_of_libraries : Bytes()};
 }
 
 /// Only parameters and states do not grow with the batch.
-int largest_batch(const Network& network, DeviceKind device, const Run& run, Bytes memory) {
+int largest_batch(const Network& network, DeviceKind device, const Run& run, Bytes memory,
+                  MemoryBound bound, const MemoryTraits& traits) {
   Run one = run;
   one.batch = 1;
-  const MemoryNeed need = memory_need(network, device, one);
-  const Bytes fixed = need.parameters + need.states;
+  const MemoryNeed need = memory_need(network, device, one, traits);
+  const bool least = bound == MemoryBound::least;
+  const Bytes fixed = need.parameters + (least ? need.least_states : need.states);
   if (memory <= fixed) return 0;
-  const double images = std::floor((memory - fixed) / (need.total() - fixed));
-  return static_cast<int>(std::min<double>(images, std::numeric_limits<int>::max()));
+  const Bytes grows = (least ? need.least() : need.total()) - fixed;
+  const double samples = std::floor((memory - fixed) / grows);
+  return static_cast<int>(std::min<double>(samples, std::numeric_limits<int>::max()));
 }
 
 Bytes memory_of_rank(const Cluster& cluster, const Run& run) {
@@ -146,27 +228,32 @@ Bytes memory_of_rank(const Cluster& cluster, const Run& run) {
 }
 
 std::string share_obstacle(const Network& network, const Cluster& cluster, const Run& run,
-                           std::int64_t global_batch) {
-  const std::string why = memory_obstacle(network, cluster, run);
+                           std::int64_t global_batch, const MemoryTraits& traits) {
+  const std::string why = memory_obstacle(network, cluster, run, traits);
   if (why.empty()) return "";
-  const Bytes memory = memory_of_rank(cluster, run);
-  const int largest = largest_batch(network, cluster.device.kind, run, memory);
+  const int largest = largest_batch(network, cluster.device.kind, run, memory_of_rank(cluster, run),
+                                    MemoryBound::least, traits);
   if (largest == 0) return fmt::format("{}. {}", why, no_batch);
   return fmt::format("{}. Ask for {} ranks or more, or for a smaller global batch.", why,
                      (global_batch + largest - 1) / largest);
 }
 
-void check_memory(const Network& network, const Cluster& cluster, const Run& run, Notes& notes) {
+void check_memory(const Network& network, const Cluster& cluster, const Run& run, Notes& notes,
+                  const MemoryTraits& traits) {
   const Bytes memory = memory_of_rank(cluster, run);
   if (memory <= Bytes()) return;
-  const MemoryNeed need = memory_need(network, cluster.device.kind, run);
+  const DeviceKind device = cluster.device.kind;
+  const MemoryNeed need = memory_need(network, device, run, traits);
   if (need.total() <= memory) return;
-  const int largest = largest_batch(network, cluster.device.kind, run, memory);
-  if (const std::string why = memory_obstacle(network, cluster, run); !why.empty()) {
+  const auto largest_by = [&](MemoryBound bound) {
+    return largest_batch(network, device, run, memory, bound, traits);
+  };
+  if (const std::string why = memory_obstacle(network, cluster, run, traits); !why.empty()) {
+    const int most = largest_by(MemoryBound::least);
     throw ConfigError(fmt::format(
-        "{}. {}", why,
-        largest > 0 ? fmt::format("Ask for a batch of {} or less.", largest) : no_batch));
+        "{}. {}", why, most > 0 ? fmt::format("Ask for a batch of {} or less.", most) : no_batch));
   }
+  const int largest = largest_by(MemoryBound::about);
   const std::string needed = gigabytes(need.total());
   const std::string held = gigabytes(memory);
   if (largest > 0) {
