@@ -47,6 +47,11 @@ struct KernelConstants {
   double filtered_5x5 = 1;        ///< least input and output channels of 5 × 5 filters
   double old_half = 1;          ///< slowness of passes over 16-bit elements with libraries of age 1
   double recorded = 1;          ///< factor on the overhead of kernels in a recorded graph
+  double new_libraries = 1;     ///< year from which on libraries are of age 0
+  double years_of_age = 1;      ///< by which those of age 1 are older
+  double fused_updates = 1;     ///< kernels a tensor of an update of all tensors together
+  double tensor_updates = 1;    ///< of one tensor by tensor
+  double operator_updates = 1;  ///< of one operator by operator
   std::vector<Tile> tiles;      ///< that libraries have
   std::vector<double> splits;   ///< parts of the depth, ascending from 1
   double flops_per_joule = 1;   ///< in f32 products by ordinary cores in a process of 16 nm
@@ -60,7 +65,7 @@ struct KernelConstants {
   // of the sum of the terms, in 90 of 100 trainings:
   double interval_always = 0;     ///< always
   double interval_half = 0;       ///< in 16 bits
-  double interval_sequences = 0;  ///< over sequences
+  double interval_sequences = 0;  ///< with attention
   double interval_old = 0;        ///< with libraries of an age > 0
   double interval_low = 0;        ///< < 0
   double interval_high = 0;       ///< > 0

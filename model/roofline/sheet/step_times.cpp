@@ -42,16 +42,16 @@ double passes_of(Optimizer optimizer) {
   fail_expectation("optimizer is an Optimizer");
 }
 
-double kernels_per_tensor(const ComputeTraits& traits) {
+double kernels_per_tensor(const ComputeTraits& traits, const KernelConstants& constants) {
   if (traits.optimizer == Optimizer::none) return 0;
-  if (traits.optimizer == Optimizer::accumulate) return 2;
+  if (traits.optimizer == Optimizer::accumulate) return constants.tensor_updates;
   switch (traits.update) {
     case UpdateKernels::fused:
-      return 0.1;
+      return constants.fused_updates;
     case UpdateKernels::tensor:
-      return 2;
+      return constants.tensor_updates;
     case UpdateKernels::ops:
-      return 10;
+      return constants.operator_updates;
   }
   fail_expectation("update is an UpdateKernels");
 }
@@ -162,7 +162,7 @@ void StepTimes::take(const KernelConstants& constants) {
   overhead_ = overhead(device_, run_, constants);
   of_passes_ = moving(device_, constants);
   if (is_half(run_.dtype)) {
-    of_passes_ = std::pow(constants.old_half, age_of(ways_.front())) * of_passes_;
+    of_passes_ = std::pow(constants.old_half, age_of(ways_.front(), *constants_)) * of_passes_;
   }
   times_.clear();
   for (const Product& product : products_) times_.push_back(timed(product));
@@ -198,7 +198,7 @@ StepTimes::ProductKey StepTimes::key_of(const Product& product) {
 
 /// Times by the better kind of arithmetic.
 StepTimes::ProductTimes StepTimes::timed(const Product& product) const {
-  const double age = age_of(ways_.front());
+  const double age = age_of(ways_.front(), *constants_);
   const Seconds never(std::numeric_limits<double>::infinity());
   ProductTimes found{never, never, never};
   for (const Arithmetic& arithmetic : arithmetic_) {
@@ -276,7 +276,7 @@ TimeRange kernel_range(const StepTimes& times, const ComputeTraits& traits, DTyp
   double terms = constants.interval_always;
   if (is_half(dtype)) terms += constants.interval_half;
   if (times.network().has_attention()) terms += constants.interval_sequences;
-  if (age_of(traits) > 0) terms += constants.interval_old;
+  if (age_of(traits, constants) > 0) terms += constants.interval_old;
   const double scale = std::exp(terms);
   const double low = constants.interval_low * scale;
   const double high = constants.interval_high * scale;
@@ -300,7 +300,7 @@ Seconds update_time(const UpdateWork& work, const Device& device, const Run& run
   const bool casts = is_half(run.dtype) && traits.master_weights;
   const double bytes = passes_of(traits.optimizer) * pass_bytes + (casts ? cast_bytes : 0);
   return Bytes(bytes * work.parameters) * moving(device, constants) +
-         work.tensors * kernels_per_tensor(traits) * overhead(device, run, constants);
+         work.tensors * kernels_per_tensor(traits, constants) * overhead(device, run, constants);
 }
 
 Seconds update_time(const Network& network, const Device& device, const Run& run,

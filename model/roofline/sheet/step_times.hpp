@@ -130,8 +130,8 @@ UpdateWork update_work(const Network& network);
 ///     + tensors · kernels a tensor · o
 /// for P parameters. Passes over them: none 0, accumulating gradients 4, SGD 3 (reads weights and
 /// gradients, writes weights), with momentum 5, Adam 8, LAMB 10. 16 bits add the cast gradients and
-/// weights. Kernels a tensor: none 0, accumulating 2, else fused 0.1, by tensor 2, by operation 10.
-/// [derived] Requires has_kernel_times().
+/// weights. Kernels a tensor are constants by ComputeTraits::update; none 0, accumulating as by
+/// tensor. [derived] Requires has_kernel_times().
 Seconds update_time(const UpdateWork& work, const Device& device, const Run& run,
                     const ComputeTraits& traits, const KernelConstants& constants);
 

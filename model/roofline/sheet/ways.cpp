@@ -5,10 +5,6 @@
 namespace dlscale::model::sheet {
 namespace {
 
-/// Libraries of this year and later have age 0; those 2.8 years older, age 1.
-constexpr double year_of_today = 2019.5;
-constexpr double years_of_age = 2.8;
-
 constexpr Elementwise most_fused(NetworkFamily family) {
   return family == NetworkFamily::transformer ? Elementwise::all : Elementwise::norm_act;
 }
@@ -52,8 +48,8 @@ ComputeTraits quickest_way(const ComputeTraits& traits, NetworkFamily family) {
   return quick;
 }
 
-double age_of(const ComputeTraits& traits) {
-  return std::max(0.0, (year_of_today - traits.libraries) / years_of_age);
+double age_of(const ComputeTraits& traits, const KernelConstants& constants) {
+  return std::max(0.0, (constants.new_libraries - traits.libraries) / constants.years_of_age);
 }
 
 }  // namespace dlscale::model::sheet

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/run/compute_traits.hpp"
+#include "model/roofline/sheet/kernel_constants.hpp"
 
 namespace dlscale::model::sheet {
 
@@ -14,7 +15,7 @@ std::vector<ComputeTraits> ways_of(const ComputeTraits& traits, NetworkFamily fa
 /// take in element-wise layers.
 ComputeTraits quickest_way(const ComputeTraits& traits, NetworkFamily family);
 
-/// Age of libraries, in units of 2.8 years before mid-2019; >= 0.
-double age_of(const ComputeTraits& traits);
+/// Age of libraries: years before KernelConstants::new_libraries, in units of years_of_age; ≥ 0.
+double age_of(const ComputeTraits& traits, const KernelConstants& constants);
 
 }  // namespace dlscale::model::sheet
