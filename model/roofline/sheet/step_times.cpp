@@ -105,6 +105,10 @@ Product with_rows(Product product, double share) {
   return product;
 }
 
+bool is_direct(const ComputeTraits& way) {
+  return way.search == AlgorithmSearch::direct;
+}
+
 bool reads_input(const Network& network, const Layer& layer) {
   return !layer.inputs.empty() &&
          std::holds_alternative<Input>(network.layer(layer.inputs.front()).kind);
@@ -147,6 +151,7 @@ StepTimes::StepTimes(const Network& network, const Device& device, const Run& ru
       passes_(network, run.batch),
       stated_(traits.stated),
       ways_(ways_of(traits, family_of(network))),
+      may_be_direct_(std::ranges::any_of(ways_, is_direct)),
       arithmetic_(arithmetic_in(device, run.dtype)) {
   EXPECT(has_kernel_times(device));
   if (!stated_) ways_.push_back(quickest_way(traits, family_of(network)));
@@ -208,9 +213,11 @@ StepTimes::ProductTimes StepTimes::timed(const Product& product) const {
     found.channels_first = std::min(found.channels_first, time + copies);
     found.channels_last = std::min(found.channels_last, time);
   }
-  Product direct = product;
-  direct.winograd = 0;
-  found.direct = product_time(direct, arithmetic_.front(), age, *constants_);
+  if (may_be_direct_) {
+    Product direct = product;
+    direct.winograd = 0;
+    found.direct = product_time(direct, arithmetic_.front(), age, *constants_);
+  }
   return found;
 }
 
@@ -256,7 +263,7 @@ Seconds StepTimes::time(const StepWork& work, std::size_t way) const {
   Seconds time = Bytes(passes.elements * bytes) * of_passes_ + passes.kernels * overhead_;
   for (const std::size_t place : work.products) {
     const ProductTimes& product = times_[place];
-    const bool direct = traits.search == AlgorithmSearch::direct;
+    const bool direct = is_direct(traits);
     const bool last = traits.layout == ImageLayout::channels_last;
     time += direct ? product.direct : last ? product.channels_last : product.channels_first;
     time += overhead_;

@@ -86,6 +86,7 @@ class StepTimes {
   MemoryPassCounter passes_;
   bool stated_;
   std::vector<ComputeTraits> ways_;  ///< of the software; then the quickest, if nothing is stated
+  bool may_be_direct_;               ///< one of the ways has only direct algorithms
   std::vector<Arithmetic> arithmetic_;  ///< that products may take
   std::vector<Product> products_;
   std::map<ProductKey, std::size_t> places_;

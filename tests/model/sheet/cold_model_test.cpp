@@ -15,7 +15,6 @@
 #include "core/network/step.hpp"
 #include "model/roofline/sheet/product_time.hpp"
 #include "model/roofline/sheet/step_times.hpp"
-#include "tests/core/support.hpp"
 
 /// The same times by the program that first fitted the constants, with those of then.
 namespace dlscale::model::sheet {
@@ -126,14 +125,8 @@ Enum word(const std::string& text, const All& all, std::string_view (*name)(Enum
   return *found;
 }
 
-/// A network of the file. Transformer-Big has NVIDIA's table of words.
 Network network_in(const CsvTable& table, std::size_t row) {
   const std::string name = table.text(row, "network");
-  if (name == "transformer_big") {
-    return test::load_text(
-        "network: transformer_big\nlike: transformer_big\nwith: {tokens: 32, vocabulary: 33708}\n",
-        load_network);
-  }
   const double share = table.number(row, "share", 1);
   const int tokens = static_cast<int>(std::lround(share * table.number(row, "tokens", 1e6)));
   return load_network_for(name, tokens);
