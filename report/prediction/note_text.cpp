@@ -55,8 +55,11 @@ constexpr std::array all_note_words{
         "devices, with a 90 % interval of {:.2f} to {:.2f} times; transfers at line rate with "
         "the start-ups that are stated"),
     NOTE_WORDS(software_unknown,
-               "how the framework computes is not known: kernels are taken as those of eager "
-               "PyTorch, and the interval reaches to fused kernels and channels-last images"),
+               "what the software does with {} in {} is not stated: kernels are taken as those of "
+               "eager PyTorch, and the interval reaches to fused kernels and channels-last images"),
+    NOTE_WORDS(software_in_part,
+               "what the software does with {} in {} is stated in part: times are the mean of what "
+               "it may do, and the interval reaches to both sides"),
     NOTE_WORDS(message_interval,
                "90 % interval of messages: from line rate without start-ups to the rate fitted to "
                "published trainings on several GPUs",

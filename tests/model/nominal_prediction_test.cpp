@@ -132,7 +132,11 @@ TEST(NominalPrediction, IsTheSumOfWhatKernelsReachWithASheet) {
   machine.software = {old};
   const Prediction known = predict(network, machine, run, ranks).front();
   EXPECT_FALSE(mentions(known, NoteKind::software_unknown)) << all(known.notes);
+  EXPECT_FALSE(mentions(known, NoteKind::software_in_part)) << all(known.notes);
   EXPECT_NE(known.time.forward, p.time.forward);
+  machine.software.front().traits.elementwise.reset();
+  const Prediction in_part = predict(network, machine, run, ranks).front();
+  EXPECT_TRUE(mentions(in_part, NoteKind::software_in_part)) << all(in_part.notes);
 }
 
 TrainingRun summit_run() {

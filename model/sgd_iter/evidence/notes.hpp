@@ -49,6 +49,7 @@ enum class NoteKind {
   other_evidence,
   sheet_kernels,
   software_unknown,
+  software_in_part,
   message_interval,
   network_kind_unknown,
   device_links_unknown,

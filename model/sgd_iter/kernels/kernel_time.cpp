@@ -201,7 +201,7 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
     if (sheet::has_kernel_times(device)) {
       by_sheet_ = std::make_unique<BySheet>(network, machine, run);
       notes.add(NoteKind::sheet_kernels, {by_sheet_->range.low, by_sheet_->range.high});
-      if (!by_sheet_->traits.stated) notes.add(NoteKind::software_unknown);
+      note_software(network, run.dtype);
     }
     return;
   }
@@ -231,6 +231,15 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
 }
 
 KernelTimes::~KernelTimes() = default;
+
+/// Notes where what the software does is not stated, or only in part.
+void KernelTimes::note_software(const Network& network, DType dtype) const {
+  const bool stated = by_sheet_->traits.stated;
+  if (stated && by_sheet_->times.doubt() == 0) return;
+  const bool transformer = sheet::family_of(network) == NetworkFamily::transformer;
+  notes_->add(stated ? NoteKind::software_in_part : NoteKind::software_unknown,
+              {transformer ? "transformers" : "CNNs", dtype_name(dtype)});
+}
 
 bool KernelTimes::needs_parts() const {
   return std::ranges::any_of(network_->layers(), [this](const Layer& layer) {

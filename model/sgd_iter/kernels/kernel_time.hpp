@@ -154,6 +154,7 @@ class KernelTimes {
   std::optional<Estimate<Seconds>> usual_give_;  ///< empty: measured with no kernel
   std::unique_ptr<const Unfused> unfused_;       ///< where fused kernels were not measured
   struct BySheet;
+  void note_software(const Network& network, DType dtype) const;
   std::unique_ptr<BySheet> by_sheet_;  ///< of nominal machines of GPUs with a data sheet
 };
 
