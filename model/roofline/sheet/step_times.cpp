@@ -190,7 +190,7 @@ void StepTimes::find_scale() {
     logarithms += logs[way];
   }
   const auto count = static_cast<double>(nominal_ways());
-  scale_ = std::exp(logarithms / count) / (sum / count);
+  scale_ = count == 1 ? 1 : std::exp(logarithms / count) / (sum / count);
   const auto [least, most] = std::ranges::minmax(logs);
   doubt_ = stated_ ? (most - least) / 2 : std::max(0.0, logarithms / count - logs.back());
 }
