@@ -23,6 +23,7 @@
 #include "app/options/hardware_options.hpp"
 #include "app/options/training_options.hpp"
 #include "app/options/training_time_options.hpp"
+#include "app/predict/memory_answer.hpp"
 #include "app/predict/predict_cases.hpp"
 #include "app/predict/predict_parts.hpp"
 #include "core/base/error.hpp"
@@ -154,6 +155,7 @@ struct PredictOptions : TrainingOptions {
   GlobalBatchOption global_batch;
   FrameworkOption framework;
   bool layers = false;
+  bool memory = false;
   WhatIfOptions what_if;
   ExplainOptions explain;
   TrainingTimeOptions training;
@@ -287,10 +289,24 @@ void check_details(const Network& network, const model::Machine& machine, const 
     of_so_many.ranks = ranks;
     check(of_so_many);
     if (!axes.global_batch) continue;
-    const std::string why = model::share_obstacle(as_run(network, of_so_many), machine.cluster,
-                                                  of_so_many, *axes.global_batch);
+    const std::string why = model::share_obstacle(
+        as_run(network, of_so_many), machine.cluster, of_so_many, *axes.global_batch,
+        model::memory_traits(network, of_so_many.dtype, machine.software));
     if (!why.empty()) throw ConfigError(why);
   }
+}
+
+report::Document memory_of(const PredictOptions& options, const Network& network,
+                           const SweptAxes& axes) {
+  model::Machine machine = options.find_machine(axes.links.front());
+  const std::vector<std::string> assumed = what_is_assumed(options, options.what_if, machine);
+  Run run = options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
+  run.ranks = axes.ranks.front();
+  std::vector<int> batches = axes.batches;
+  if (axes.global_batch) {
+    for (const int ranks : axes.ranks) batches.push_back(share_of(*axes.global_batch, ranks));
+  }
+  return memory_answer(network, machine, run, batches, assumed);
 }
 
 ExitCode predict(PredictOptions& options) {
@@ -313,6 +329,10 @@ ExitCode predict(PredictOptions& options) {
   const SweptAxes axes = find_axes(options);
   refuse_contradictions(options, axes);
   options.training.check();
+  if (options.memory) {
+    options.output.write(memory_of(options, network, axes));
+    return ExitCode::ok;
+  }
   if (axes.beyond_ranks() || (axes.global_batch && !wants_details(options))) {
     options.output.write(report::sweep_document(
         predict_sweep(options, options.what_if, options.stragglers.spread(), network, axes)));
@@ -334,8 +354,8 @@ void group_predict_options(CLI::App& verb) {
   group_options(
       verb,
       {{"What to predict",
-        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--layers", "--explain",
-         "--epochs", "--target"}},
+        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--layers", "--memory",
+         "--explain", "--epochs", "--target"}},
        {"On what", {"--cluster", "--machine", "--inter-node-bandwidth", "--device"}},
        {"How it trains", {"--framework", "--schedule", "--synchronisation", "--bucket", "--dtype"}},
        {"From other inputs than a network", {"--layer-times", "--cases"}},
@@ -385,6 +405,9 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->declare_training(verb);
   verb.add_flag("--layers", options->layers,
                 "Print what each layer adds, and where its times come from");
+  verb.add_flag("--memory", options->memory,
+                "Print the memory that a rank needs with each batch, and whether it fits")
+      ->excludes(verb.get_option("--layers"));
   options->what_if.declare(verb);
   options->explain.declare(verb);
   options->training.declare(verb);

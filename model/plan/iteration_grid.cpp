@@ -170,7 +170,9 @@ std::vector<Alike> Grid::alike_with(std::size_t batch) const {
 bool Grid::fits(const Run& run) {
   const Bytes memory = memory_of_rank(machine_->cluster, run);
   if (memory <= Bytes()) return true;
-  const Bytes need = memory_need(network_, machine_->cluster.device.kind, run).total();
+  const Bytes need = memory_need(network_, machine_->cluster.device.kind, run,
+                                 memory_traits(network_, run.dtype, machine_->software))
+                         .total();
   if (need <= memory) return true;
   std::string what = fmt::format("batch {}: needs about {:.4g} GB of the {:.4g} GB of each rank",
                                  run.batch, need.si() / 1e9, memory.si() / 1e9);
@@ -216,7 +218,9 @@ void Grid::find_alone_with_all() {
     return;
   }
   const Bytes memory = memory_of_rank(machine_->cluster, run);
-  const Bytes need = memory_need(network_, machine_->cluster.device.kind, run).total();
+  const Bytes need = memory_need(network_, machine_->cluster.device.kind, run,
+                                 memory_traits(network_, run.dtype, machine_->software))
+                         .total();
   if (memory > Bytes() && need > memory) return;
   Notes notes;
   grid_.alone_with_all = simulated(run, notes);

@@ -41,7 +41,8 @@ LayerTimes layer_times(const Network& read, const Machine& machine, const Run& r
   const Network network = as_run(read, run);
   check_device(machine.cluster, run);
   Notes notes;
-  check_memory(network, machine.cluster, run, notes);
+  check_memory(network, machine.cluster, run, notes,
+               memory_traits(network, run.dtype, machine.software));
   const Placement place{run.ranks, run.ranks_per_node};
   LayerTimes times;
   times.run = run;

@@ -42,7 +42,8 @@ class Scaling {
     run.batch = static_cast<int>(share);
     run.ranks = ranks;
     const std::string why =
-        share_obstacle(as_run(*network_, run), machine_->cluster, run, global_batch_);
+        share_obstacle(as_run(*network_, run), machine_->cluster, run, global_batch_,
+                       memory_traits(*network_, run.dtype, machine_->software));
     if (!why.empty()) throw ConfigError(why);
     return predict_iteration(*network_, *machine_, run, *spread_);
   }

@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -95,6 +94,20 @@ TEST(MemoryNeed, AtLeastIsNeverMoreThanAbout) {
   }
 }
 
+TEST(MemoryTraits, AreThoseThatSoftwareStates) {
+  const Network network = load_network("gpt2");
+  EXPECT_FALSE(memory_traits(network, DType::f16, {}).optimiser_states);
+  ComputeRow row;
+  row.networks = NetworkFamily::transformer;
+  row.traits.stated = true;
+  row.traits.optimizer = Optimizer::lamb;
+  row.traits.fused_attention = true;
+  const MemoryTraits traits = memory_traits(network, DType::f16, {row});
+  EXPECT_EQ(traits.optimiser_states, 2);
+  EXPECT_EQ(traits.fused_attention, true);
+  EXPECT_FALSE(memory_traits(load_network("resnet18"), DType::f16, {row}).optimiser_states);
+}
+
 TEST(MemoryNeed, HasTheStatesOfTheOptimiser) {
   for (int states = 0; states <= 2; ++states) {
     const MemoryNeed need =
@@ -129,40 +142,11 @@ TEST(MemoryNeed, KeepsScoresUnlessAttentionIsFused) {
   EXPECT_EQ(need({}).least(), need(false).least());
 }
 
-/// Llama with 1.34 G parameters, whose memory nanotron's trainings measured on H100 of 85.5 GB.
-constexpr std::string_view llama_of_nanotron = R"(network: llama
-input: {tokens: 4096}
-layers:
-  - {name: embed, kind: embedding, rows: 131072, outputs: 2048}
-  - block: layer
-    repeat: 16
-    layers:
-      - {name: ln1, kind: rms_norm}
-      - {name: q, kind: linear, outputs: 2048, bias: false, from: ln1}
-      - {name: k, kind: linear, outputs: 2048, bias: false, from: ln1}
-      - {name: v, kind: linear, outputs: 2048, bias: false, from: ln1}
-      - {name: rope_q, kind: rope, from: q}
-      - {name: rope_k, kind: rope, from: k}
-      - {name: scores, kind: attention_scores, heads: 32, causal: true, from: [rope_q, rope_k]}
-      - {name: softmax, kind: attention_softmax}
-      - {name: context, kind: attention_context, kv_heads: 32, from: [softmax, v]}
-      - {name: o, kind: linear, outputs: 2048, bias: false}
-      - {name: sum1, kind: sum, from: [o, before]}
-      - {name: ln2, kind: rms_norm}
-      - {name: gate, kind: linear, outputs: 8192, bias: false, from: ln2}
-      - {name: up, kind: linear, outputs: 8192, bias: false, from: ln2}
-      - {name: act, kind: silu_multiply, from: [gate, up]}
-      - {name: down, kind: linear, outputs: 2048, bias: false}
-      - {name: sum2, kind: sum, from: [down, sum1]}
-  - {name: norm, kind: rms_norm}
-  - {name: head, kind: linear, outputs: 131072, bias: false, weights_of: embed}
-  - {name: loss, kind: token_cross_entropy}
-)";
-
-/// Peaks of memory that its allocator reserved, by sequences of one GPU, in GB; of four and eight
-/// it ran out [gkarfakis19/Rapid-LLM, nanotron, bf16, Adam, fused attention].
+/// Peaks that the allocator of nanotron reserved on H100 of 85.5 GB, by sequences of one GPU. With
+/// four and eight it ran out [gkarfakis19/Rapid-LLM: bf16, Adam, fused attention].
 TEST(MemoryNeed, IsCloseToWhatTrainingsOfALanguageModelReserved) {
-  const Network network = test::load_text(llama_of_nanotron, load_network);
+  const Network network =
+      load_network(DLSCALE_SOURCE_DIR "/results/published/memory/llama_1.34b.yaml");
   EXPECT_EQ(network.parameter_count(), 1342244864);
   const MemoryTraits traits{.optimiser_states = 2, .fused_attention = true};
   const auto need = [&](int batch) {

@@ -323,7 +323,8 @@ StepCost Costs::find_update(Bytes parameters) {
 
 IterationCosts Costs::find() {
   check_device(machine_->cluster, *run_);
-  check_memory(*network_, machine_->cluster, *run_, *notes_);
+  check_memory(*network_, machine_->cluster, *run_, *notes_,
+               memory_traits(*network_, run_->dtype, machine_->software));
   check_complete(*network_, *machine_, *run_);
   kernels_.emplace(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
   IterationCosts costs;

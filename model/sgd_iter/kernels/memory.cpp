@@ -13,6 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/network/kept_outputs.hpp"
 #include "core/network/step.hpp"
+#include "model/roofline/sheet/step_times.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -173,6 +174,14 @@ OptimiserStates optimiser_states(const Network& network, const MemoryTraits& tra
 }
 
 }  // namespace
+
+MemoryTraits memory_traits(const Network& network, DType dtype,
+                           const std::vector<ComputeRow>& software) {
+  const ComputeTraits traits = sheet::traits_for(network, dtype, software);
+  if (!traits.stated) return {};
+  return {.optimiser_states = optimizer_states(traits.optimizer),
+          .fused_attention = traits.fused_attention};
+}
 
 Bytes MemoryNeed::most() const {
   constexpr double copies = 1.5;

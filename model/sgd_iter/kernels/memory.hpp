@@ -2,10 +2,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/units.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/network/network.hpp"
+#include "core/run/compute_traits.hpp"
 #include "core/run/run.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 
@@ -16,6 +18,10 @@ struct MemoryTraits {
   std::optional<int> optimiser_states = {};  ///< numbers of f32 kept a parameter: 0 … 2
   std::optional<bool> fused_attention = {};  ///< scores stay out of memory [arXiv:2205.14135]
 };
+
+/// Finds what the software's profile states about such a training.
+MemoryTraits memory_traits(const Network& network, DType dtype,
+                           const std::vector<ComputeRow>& software);
 
 /// Memory of training on one rank's device, for N samples of e bytes an element, Ψ parameters and
 /// A_l elements in the output of layer l for one sample. It takes about:

@@ -1,0 +1,96 @@
+#include "report/prediction/memory_table.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "report/prediction/iteration_fields.hpp"
+#include "report/table/field_table.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::MemoryNeed;
+
+/// Whether a training fits: "yes" even with the most that is usual, "likely" by the sum, "maybe" if
+/// outputs are computed again, or "no". "unknown" without a stated memory.
+std::string fits_word(const MemoryRow& row) {
+  if (row.memory <= Bytes()) return "unknown";
+  if (row.need.most() <= row.memory) return "yes";
+  if (row.need.total() <= row.memory) return "likely";
+  return row.need.least() <= row.memory ? "maybe" : "no";
+}
+
+Cell fits_cell(const MemoryRow& row) {
+  const std::string word = fits_word(row);
+  if (word == "yes") return {word, Tone::good};
+  if (word == "no") return {word, Tone::bad};
+  return {word, word == "maybe" ? Tone::caution : Tone::plain};
+}
+
+std::string size_in_gb(Bytes size) {
+  constexpr double least_shown = 1e6;
+  return size.si() < least_shown ? "0" : fmt::format("{:.3g}", size.si() / 1e9);
+}
+
+/// A part of the need, in bytes for programs and in GB for people.
+template <class Part>
+Field<MemoryRow> memory_part(std::string key, Part part, std::string header) {
+  const auto size = [part](const MemoryRow& row) { return Bytes(std::invoke(part, row.need)); };
+  return {std::move(key), Meaning::value, size, std::move(header),
+          [size](const MemoryRow& row) { return size_in_gb(size(row)); }};
+}
+
+Fields<MemoryRow> memory_fields() {
+  using enum Meaning;
+  const auto range = [](const MemoryRow& row) {
+    return fmt::format("{} … {}", size_in_gb(row.need.least()), size_in_gb(row.need.most()));
+  };
+  const auto held = [](const MemoryRow& row) {
+    return row.memory > Bytes() ? size_in_gb(row.memory) : "–";
+  };
+  Field<MemoryRow> verdict{"fits", state, fits_word, "fits", fits_cell, Align::left};
+  verdict.states = {"yes", "likely", "maybe", "no", "unknown"};
+  return joined<MemoryRow>({
+      part_of<MemoryRow>(
+          for_programs(picked(run_fields(), {"network", "cluster", "batch", "dtype"})),
+          &MemoryRow::run),
+      {Field<MemoryRow>::table("batch", via(&MemoryRow::run, &Run::batch), as::exact),
+       memory_part("parameters_bytes", &MemoryNeed::parameters, "parameters"),
+       memory_part("states_bytes", &MemoryNeed::states, "gradients, optimiser"),
+       memory_part("activations_bytes", &MemoryNeed::activations, "kept outputs"),
+       memory_part("backward_bytes", &MemoryNeed::gradients, "backward"),
+       memory_part("next_batch_bytes", &MemoryNeed::batch, "next batch"),
+       memory_part("total_bytes", &MemoryNeed::total, "total GB"),
+       {"least_bytes", value, via(&MemoryRow::need, &MemoryNeed::least)},
+       {"most_bytes", value, via(&MemoryRow::need, &MemoryNeed::most)},
+       Field<MemoryRow>::table("interval", range),
+       {"memory_bytes", value, &MemoryRow::memory, "device", held},
+       verdict},
+  });
+}
+
+}  // namespace
+
+Document memory_document(std::span<const MemoryRow> rows, std::span<const std::string> notes) {
+  EXPECT(!rows.empty());
+  const std::vector<MemoryRow> all(rows.begin(), rows.end());
+  const Run& run = all.front().run;
+  Table table = table_of(memory_fields(), all);
+  table.title = fmt::format("Memory of a rank: {} on {}, {}", run.network, run.cluster,
+                            dtype_name(run.dtype));
+  table.notes.assign(notes.begin(), notes.end());
+  Document document;
+  document.tables = {std::move(table)};
+  document.records = records_of(memory_fields(), all);
+  document.json = json_answer("dlscale.memory", [all] {
+    return Json{{"trainings", list_of(memory_fields(), all)}};
+  });
+  return document;
+}
+
+}  // namespace dlscale::report
