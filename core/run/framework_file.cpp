@@ -35,6 +35,8 @@ constexpr Words<GradientLibrary, 7> gradient_libraries{{{GradientLibrary::nccl, 
                                                         {GradientLibrary::grpc, "grpc"},
                                                         {GradientLibrary::ps_lite, "ps_lite"},
                                                         {GradientLibrary::copies, "copies"}}};
+constexpr Words<NodeSum, 3> node_sums{
+    {{NodeSum::host, "host"}, {NodeSum::ring, "ring"}, {NodeSum::star, "star"}}};
 constexpr Words<UpdatePlace, 2> update_places{
     {{UpdatePlace::worker, "worker"}, {UpdatePlace::server, "server"}}};
 constexpr Words<Negotiation, 2> negotiations{
@@ -97,10 +99,10 @@ Fact<Q> read_quantity(const ConfigMap& map, std::string_view key) {
 
 constexpr std::string_view compute_key = "compute";
 
-constexpr std::array<std::string_view, 17> properties{
-    "input_copy", "gradients", "in_node",          "between_nodes", "schedule",  "first_bucket",
-    "bucket",     "groups",    "fusion_threshold", "fusion_cycle",  "partition", "credit",
-    "sharding",   "callers",   "update_on",        "negotiation",   "launch"};
+constexpr std::array<std::string_view, 18> properties{
+    "input_copy", "gradients", "in_node",          "between_nodes", "schedule",    "first_bucket",
+    "bucket",     "groups",    "fusion_threshold", "fusion_cycle",  "partition",   "credit",
+    "sharding",   "callers",   "node_sum",         "update_on",     "negotiation", "launch"};
 
 void read_sizes(const ConfigMap& map, FrameworkProfile& profile) {
   profile.first_bucket = read_quantity<Bytes>(map, "first_bucket");
@@ -218,6 +220,7 @@ FrameworkProfile read_own(const ConfigMap& map) {
   read_sizes(map, profile);
   check_sizes(map, profile);
   read_servers(map, profile);
+  profile.node_sum = read_words(map, "node_sum", node_sums);
   profile.update_on = read_words(map, "update_on", update_places);
   profile.negotiation = read_words(map, "negotiation", negotiations);
   profile.launch = read_words(map, "launch", kernel_launches);
@@ -299,6 +302,10 @@ std::string to_text(const Fact<Sharding>& fact) {
 
 std::string to_text(const Fact<Callers>& fact) {
   return fact_text(fact, callers_name);
+}
+
+std::string to_text(const Fact<NodeSum>& fact) {
+  return fact_text(fact, [](NodeSum value) { return name_of(value, node_sums); });
 }
 
 std::string to_text(const Fact<UpdatePlace>& fact) {

@@ -49,6 +49,12 @@ enum class GradientPath {
 /// Library that moves gradients. nccl_tcp: NCCL that must use sockets (NCCL_IB_DISABLE=1).
 enum class GradientLibrary { nccl, nccl_tcp, mpi, gloo, grpc, ps_lite, copies };
 enum class HostMemory { pinned, pageable };
+/// How the GPUs of a node add gradients before parameter servers, or each other, get the sum.
+enum class NodeSum {
+  host,  ///< each GPU copies its gradients to the host, which adds them and returns the sum
+  ring,  ///< a collective library reduces and gathers over all GPUs
+  star   ///< one GPU for each tensor collects it from the others and returns the sum
+};
 enum class UpdatePlace {
   worker,  ///< every worker updates its copy of the parameters
   server,  ///< one place updates them, and parameters travel back
@@ -98,6 +104,7 @@ struct FrameworkProfile {
   Fact<Bytes> credit = Fact<Bytes>::unknown();          ///< bytes of partitions in flight
   Fact<Sharding> sharding = Fact<Sharding>::unknown();  ///< placement of parameters on servers
   Fact<Callers> callers = Fact<Callers>::unknown();     ///< processes that call servers
+  Fact<NodeSum> node_sum = Fact<NodeSum>::unknown();    ///< without a collective of all GPUs
   Fact<UpdatePlace> update_on = Fact<UpdatePlace>::unknown();
   Fact<Negotiation> negotiation = Fact<Negotiation>::unknown();
   Fact<KernelLaunch> launch = Fact<KernelLaunch>::unknown();
@@ -129,6 +136,7 @@ std::string to_text(const Fact<GradientLibrary>& fact);
 std::string to_text(const Fact<Schedule>& fact);
 std::string to_text(const Fact<Sharding>& fact);
 std::string to_text(const Fact<Callers>& fact);
+std::string to_text(const Fact<NodeSum>& fact);
 std::string to_text(const Fact<UpdatePlace>& fact);
 std::string to_text(const Fact<Negotiation>& fact);
 std::string to_text(const Fact<KernelLaunch>& fact);

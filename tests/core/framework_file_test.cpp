@@ -34,6 +34,7 @@ partition: none
 credit: none
 sharding: none
 callers: none
+node_sum: none
 update_on: worker
 negotiation: unknown
 launch: eager
@@ -111,6 +112,23 @@ TEST(Frameworks, GiveParametersToServersOnlyWhereThereAreSome) {
                   "/callers is \"nodes\" (of servers where gradients take another way)");
   expect_contains(framework_file_error_after("callers: none", "callers: node"),
                   "Did you mean \"nodes\"?");
+}
+
+TEST(ConfiguredFrameworks, SayHowANodeAddsWhereNoCollectiveDoes) {
+  const auto sum = [](const char* name) { return load_framework(name).node_sum; };
+  EXPECT_EQ(sum("byteps_0.2").value(), NodeSum::ring);
+  EXPECT_EQ(sum("mxnet_0.10").value(), NodeSum::host);
+  EXPECT_EQ(sum("mxnet_0.10_device").value(), NodeSum::star);
+  EXPECT_EQ(sum("tf_cnn_benchmarks_parameter_server_cpu").value(), NodeSum::host);
+  EXPECT_EQ(sum("tf_cnn_benchmarks_parameter_server_gpu").value(), NodeSum::star);
+  for (const FrameworkProfile& profile : load_frameworks()) {
+    const bool collective =
+        profile.gradients.is_stated() && profile.gradients.value() == GradientPath::all_reduce;
+    EXPECT_EQ(profile.node_sum.is_stated(),
+              !collective && profile.id != "bytescheduler" && profile.id != "s_caffe")
+        << profile.id;
+  }
+  expect_contains(framework_file_error_after("node_sum: none", "node_sum: hosts"), "host");
 }
 
 TEST(ConfiguredFrameworks, AreFoundByWhatCasesCallThem) {

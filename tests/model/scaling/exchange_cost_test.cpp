@@ -47,21 +47,24 @@ TrainingFacts on_servers(int nodes, int each) {
 TEST(ExchangeCost, OfServersIsOnePushAndPullOfANodeWhateverTheirNumber) {
   const Parameters p = Parameters::prior();
   for (const int nodes : {2, 4, 16}) {
-    TrainingFacts facts = on_servers(nodes, 1);  // nothing to add within a node
+    TrainingFacts facts = on_servers(nodes, 1);
+    facts.framework.node_sum = NodeSum::ring;  // nothing to add within a node
     const double cards = 0.6 * 15.75e9;
     const double by_three =
         std::pow(0.95 * 1.25e9, -3) + std::pow(cards, -3) + std::pow(p[Parameter::socket_rate], -3);
     EXPECT_NEAR(transfer(facts), 102.4e6 / (0.7 * std::pow(by_three, -1.0 / 3)), 1e-12);
+    const double of_nodes = transfer(facts);
     facts = on_servers(nodes, 4);
-    EXPECT_NEAR(transfer(facts) - transfer(on_servers(1, 4)), transfer(on_servers(nodes, 1)),
-                1e-12);
+    EXPECT_NEAR(transfer(facts) - transfer(on_servers(1, 4)), of_nodes, 1e-12);
   }
 }
 
 TEST(ExchangeCost, ANodeAddsForServersAsItsFrameworkDoes) {
   TrainingFacts facts = on_servers(1, 4);
   const double to_host = 0.36 * 15.75e9;
-  EXPECT_NEAR(transfer(facts), 1.5 * 102.4e6 / (0.7 * 15.75e9), 1e-12);
+  // By the host: a copy up and one down, each over the GPU's own link, however many GPUs there are.
+  EXPECT_NEAR(transfer(facts), 2 * 102.4e6 / (0.7 * 15.75e9), 1e-12);
+  EXPECT_NEAR(transfer(on_servers(1, 8)), transfer(facts), 1e-12);
   facts.framework.node_sum = NodeSum::ring;
   EXPECT_NEAR(transfer(facts), 1.5 * 102.4e6 / to_host, 1e-12);
   facts.framework.node_sum = NodeSum::star;
@@ -74,6 +77,7 @@ TEST(ExchangeCost, ANodeAddsForServersAsItsFrameworkDoes) {
 TEST(ExchangeCost, OfServersIsWhatPassesTheBusiest) {
   const auto through = [&](int nodes, double busiest) {
     TrainingFacts facts = on_servers(nodes, 1);
+    facts.framework.node_sum = NodeSum::ring;  // nothing within a node
     facts.asked.busiest_server = busiest;
     return transfer(facts);
   };
@@ -95,6 +99,22 @@ TEST(ExchangeCost, RdmaIsNeverSlowerThanTcpAtTheSameRate) {
           << rate << " GB/s, " << cards;
     }
   }
+}
+
+TEST(ExchangeCost, OfUnknownTransportLiesBetweenSocketsAndRdma) {
+  TrainingFacts facts = over(ClusterFabric::rdma, 12.5);
+  const double rdma = transfer(facts);
+  facts.framework.transport_unknown = true;
+  const ExchangeCost unknown = exchange_cost(facts, facts.asked, Parameters::prior());
+  facts.framework.over_sockets = true;
+  const ExchangeCost sockets = exchange_cost(facts, facts.asked, Parameters::prior());
+  EXPECT_GT(unknown.messages.transfer.si(), 1.2 * rdma);
+  EXPECT_LT(unknown.messages.transfer, sockets.messages.transfer);
+  EXPECT_GT(unknown.in_doubt.si(), 0.9 * (sockets.messages.transfer.si() - rdma));
+  EXPECT_EQ(sockets.in_doubt, Seconds());
+  facts = over(ClusterFabric::tcp, 12.5);  // there is nothing to choose
+  facts.framework.transport_unknown = true;
+  EXPECT_EQ(exchange_cost(facts, facts.asked, Parameters::prior()).in_doubt, Seconds());
 }
 
 TEST(ExchangeCost, AFasterNetworkIsNeverSlower) {

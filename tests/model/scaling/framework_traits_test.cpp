@@ -24,25 +24,54 @@ FrameworkTraits traits(std::string_view text) {
 TEST(FrameworkTraits, OfServersSayHowANodeAddsAndWhatCarriesTheSum) {
   const FrameworkTraits byteps = traits("PyTorch 1.4 + BytePS 0.2");
   EXPECT_EQ(byteps.node_sum, NodeSum::ring);
-  EXPECT_TRUE(byteps.eager);      // as of PyTorch
-  EXPECT_FALSE(byteps.over_rpc);  // it can use RDMA
+  EXPECT_TRUE(byteps.eager);          // as of PyTorch
+  EXPECT_FALSE(byteps.over_sockets);  // it can use RDMA
   const FrameworkTraits mxnet = traits("MXNet kvstore dist_device_sync");
   EXPECT_EQ(mxnet.node_sum, NodeSum::star);
-  EXPECT_TRUE(mxnet.over_rpc);
+  EXPECT_TRUE(mxnet.over_sockets);
   EXPECT_FALSE(mxnet.eager);
+  EXPECT_EQ(traits("MXNet kvstore dist_sync").node_sum, NodeSum::host);
   EXPECT_EQ(traits("TensorFlow 1.1-1.2 tf_cnn_benchmarks: parameter_server/cpu").node_sum,
             NodeSum::host);
 }
 
+TEST(FrameworkTraits, OfBertSayThatGradientsLeaveInOneMessage) {
+  std::vector<std::string> guesses;
+  const auto grouping = [&](std::string_view text, std::string_view network) {
+    return framework_traits(text, network, test::sources().frameworks, guesses).grouping;
+  };
+  for (const char* text : {"PyTorch (NGC, DeepLearningExamples)", "NGC PyTorch"}) {
+    EXPECT_EQ(grouping(text, "BERT-Base, 128 tokens"), Grouping::single) << text;
+    EXPECT_EQ(grouping(text, "BERT-Large, 384 tokens"), Grouping::by_bytes) << text;
+    EXPECT_EQ(grouping(text, "ResNet-50"), Grouping::by_bytes) << text;
+  }
+  EXPECT_EQ(grouping("PyTorch NVIDIA Release 20.06", "BERT-Large, 512 tokens"), Grouping::single);
+  EXPECT_EQ(grouping("PyTorch NVIDIA Release 23.04", "BERT-Large, 512 tokens"), Grouping::by_bytes);
+  EXPECT_EQ(grouping("PyTorch NVIDIA Release 19.05", "SSD300-ResNet-34"), Grouping::single);
+  EXPECT_TRUE(guesses.empty());
+}
+
+TEST(FrameworkTraits, OfABundleOfContainersAreThoseOfTheNetwork) {
+  std::vector<std::string> guesses;
+  const auto family = [&](std::string_view network) {
+    return framework_traits("NGC MXNet 21.09 , NGC PyTorch 21.09 , NGC TensorFlow 21.09-tf1",
+                            network, test::sources().frameworks, guesses)
+        .family;
+  };
+  EXPECT_EQ(family("ResNet-50").substr(0, 5), "MXNet");
+  EXPECT_EQ(family("SSD300-ResNet-34").substr(0, 5), "MXNet");
+  EXPECT_EQ(family("BERT-Large, 512 tokens").substr(0, 7), "PyTorch");
+}
+
 TEST(FrameworkTraits, MayBeOfANetworkOnly) {
   std::vector<std::string> guesses;
-  const auto over_rpc = [&](std::string_view network) {
+  const auto over_sockets = [&](std::string_view network) {
     return framework_traits("PaddlePaddle: batch size=32 & without xla", network,
                             test::sources().frameworks, guesses)
-        .over_rpc;
+        .over_sockets;
   };
-  EXPECT_TRUE(over_rpc("BERT-Base"));
-  EXPECT_FALSE(over_rpc("ResNet-50"));
+  EXPECT_TRUE(over_sockets("BERT-Base"));
+  EXPECT_FALSE(over_sockets("ResNet-50"));
 }
 
 TEST(StatedRelease, IsOfContainersAndVersions) {
@@ -71,7 +100,7 @@ TEST(FrameworkTraits, OfHorovodAreACoordinatorAndItsCycle) {
        {"PyTorch 1.4 + Horovod 0.19", "TensorFlow (NGC, DeepLearningExamples)",
         "MxNet (NGC, DeepLearningExamples)", "MXNet-gluon: Batch size = 64",
         "NGC-TensorFlow1: batch size=32 & without xla", "Keras 2.2 + Horovod",
-        "MXNet NVIDIA Release 20.06", "tf_cnn_benchmarks with Horovod", "Horovod + PyTorch"}) {
+        "MXNet NVIDIA Release 19.05", "tf_cnn_benchmarks with Horovod", "Horovod + PyTorch"}) {
     const FrameworkTraits found = traits(text);
     EXPECT_TRUE(found.coordinator) << text;
     EXPECT_EQ(found.fusion_cycle, 5.0_ms) << text;
@@ -106,7 +135,8 @@ TEST(FrameworkTraits, KernelsAreLaunchedByTheFrameworkThatComputes) {
        {"PyTorch 1.4 + Horovod 0.19", "PyTorch + Horovod (MG-WFBP)", "BytePS with PyTorch 1.5"}) {
     EXPECT_TRUE(traits(text).eager) << text;
   }
-  for (const char* text : {"TensorFlow 1.15 + Horovod", "Horovod", "MXNet NVIDIA Release 20.06",
+  EXPECT_TRUE(traits("MXNet NVIDIA Release 20.06").graphs);  // of MLPerf 0.7
+  for (const char* text : {"TensorFlow 1.15 + Horovod", "Horovod", "MXNet NVIDIA Release 19.05",
                            "tf_cnn_benchmarks with Horovod"}) {
     EXPECT_FALSE(traits(text).eager || traits(text).graphs) << text;
   }
@@ -146,10 +176,11 @@ TEST(FrameworkTraits, TellWhatPassesTheHost) {
   EXPECT_TRUE(traits("NVCaffe 0.16 (B-Caffe)").over_host);
   EXPECT_FALSE(traits("OSU-Caffe").over_host);
   const FrameworkTraits mirrored = traits("TensorFlow2: batch size=32 & with xla");
-  EXPECT_TRUE(mirrored.over_rpc && mirrored.packs_all);
+  EXPECT_TRUE(mirrored.transport_unknown && !mirrored.over_sockets && mirrored.packs_all);
   EXPECT_EQ(mirrored.grouping, Grouping::single);
   EXPECT_EQ(traits("TensorFlow 2.4 MultiWorkerMirroredStrategy").family, mirrored.family);
-  EXPECT_FALSE(traits("PyTorch").over_rpc || traits("PyTorch").packs_all);
+  EXPECT_FALSE(traits("PyTorch").over_sockets || traits("PyTorch").packs_all);
+  EXPECT_FALSE(traits("PyTorch").transport_unknown);
 }
 
 TEST(FrameworkTraits, OfOtherFrameworksAreThoseOfTheirProfiles) {

@@ -55,7 +55,7 @@ std::vector<TrainingFacts> many() {
     all.back().framework.over_host = true;
     all.push_back(on_ethernet(nodes, each, Overlap::unknown));
     all.back().framework.packs_all = true;
-    all.back().framework.over_rpc = true;
+    all.back().framework.over_sockets = true;
     all.push_back(training(nodes, each));
     all.back().uneven_samples = true;
     all.back().batch = 8;
@@ -130,6 +130,7 @@ TEST(ScaledTime, OfTensorsOneByOneIsAFlowShop) {
 
 TEST(ScaledTime, OfServersIsWhatTheNextForwardPassDoesNotHide) {
   TrainingFacts facts = by_servers(on_ethernet(2, 1, Overlap::unknown));
+  facts.framework.node_sum = NodeSum::ring;  // nothing to add on one GPU
   const Parameters parameters = only({{Parameter::line_efficiency, 0.8},
                                       {Parameter::card_efficiency, 1e6},
                                       {Parameter::pcie_efficiency, 1e6},
@@ -148,6 +149,7 @@ TEST(ScaledTime, ServersExposeWhatTheOverlapLeaves) {
                                       {Parameter::interference, 0.5}});
   const auto total = [&](Overlap overlap, bool eager) {
     TrainingFacts facts = by_servers(on_ethernet(2, 1, overlap));
+    facts.framework.node_sum = NodeSum::ring;  // nothing to add on one GPU
     facts.overlap = overlap;
     facts.framework.eager = eager;
     facts.profile.tensors = {{0.5 * facts.parameters, 0.5}, {0.5 * facts.parameters, 1}};

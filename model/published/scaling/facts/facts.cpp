@@ -67,6 +67,12 @@ double busiest_server(const TrainingFacts& facts, int nodes, std::vector<std::st
       collective::servers_by(*facts.framework.sharding, tensors, element, nodes));
 }
 
+/// The network as profiles of frameworks may name it: "ResNet-50", "BERT-Large, 512 tokens".
+std::string in_words(const cases::CaseNetwork& network) {
+  if (!network.seq) return network.name;
+  return fmt::format("{}, {} tokens", network.name, *network.seq);
+}
+
 bool holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -378,7 +384,7 @@ TrainingFacts training_facts(const ScalingCase& training, const FactSources& sou
   look_up_gpu(cluster.gpu, sources, facts);
   facts.synchronisation = training.run.synchronisation;
   facts.overlap = training.run.overlap;
-  facts.framework = framework_traits(training.run.framework, training.network.name,
+  facts.framework = framework_traits(training.run.framework, in_words(training.network),
                                      sources.frameworks, facts.guesses);
   for (Layout* at : {&facts.given, &facts.asked}) {
     at->busiest_server = busiest_server(facts, at->nodes, facts.guesses);

@@ -28,13 +28,6 @@ enum class Grouping {
   best_merge,  ///< the grouping, among many, that exposes least
 };
 
-/// The sum of gradients over the GPUs of a node, before parameter servers get them.
-enum class NodeSum {
-  host,  ///< each GPU copies its gradients to the host, where they are added
-  ring,  ///< a collective library reduces and gathers over all GPUs
-  star   ///< one GPU for each tensor collects it from the others and distributes it
-};
-
 /// The properties of a framework that affect time.
 struct FrameworkTraits {
   std::string family = {};  ///< "Horovod", for notes
@@ -57,7 +50,9 @@ struct FrameworkTraits {
   /// Whether gradients pass between nodes by MPI through host memory.
   bool over_host = false;
   /// Whether gradients pass between nodes by sockets over TCP, whatever the links.
-  bool over_rpc = false;
+  bool over_sockets = false;
+  /// Whether the framework is known, but not if it uses RDMA where links offer it, or sockets.
+  bool transport_unknown = false;
   NodeSum node_sum = NodeSum::host;  ///< for parameter servers
   /// The assignment of parameters to servers, if servers keep them and it is known.
   std::optional<Sharding> sharding = {};

@@ -195,13 +195,11 @@ Fact<KernelLaunch> launch_of(const FrameworkProfile& profile, std::string_view t
   return other == nullptr ? profile.launch : other->launch;
 }
 
-/// How a node adds gradients for servers: by a collective library, or by copies. Where a process of
-/// the node also calls the servers of one node, it collects each tensor on a GPU.
+/// How a node adds gradients for servers. A profile of all-reduces does not say it: its library
+/// then adds them, or else the host.
 NodeSum node_sum(const FrameworkProfile& profile) {
-  if (is(profile.in_node, GradientLibrary::nccl)) return NodeSum::ring;
-  const bool collects =
-      is(profile.in_node, GradientLibrary::copies) && is(profile.callers, Callers::nodes);
-  return collects ? NodeSum::star : NodeSum::host;
+  if (profile.node_sum.is_stated()) return profile.node_sum.value();
+  return is(profile.in_node, GradientLibrary::nccl) ? NodeSum::ring : NodeSum::host;
 }
 
 /// Whether gradients travel by sockets even where links offer RDMA: gRPC, NCCL without it, and
@@ -214,8 +212,8 @@ bool by_sockets(const FrameworkProfile& profile) {
           !is(profile.in_node, GradientLibrary::nccl));
 }
 
-FrameworkTraits traits_of(const FrameworkProfile& profile, const Fact<KernelLaunch>& launch,
-                          ReleaseMonth released) {
+FrameworkTraits traits_with(const FrameworkProfile& profile, const Fact<KernelLaunch>& launch,
+                            ReleaseMonth released) {
   FrameworkTraits traits;
   traits.family = profile.name;
   traits.coordinator = is(profile.negotiation, Negotiation::per_tensor);
@@ -233,7 +231,8 @@ FrameworkTraits traits_of(const FrameworkProfile& profile, const Fact<KernelLaun
   traits.rings_only = released < first_trees && !without_nccl(profile);
   traits.one_ring = released < several_rings && !without_nccl(profile);
   traits.over_host = over_host(profile);
-  traits.over_rpc = by_sockets(profile);
+  traits.over_sockets = by_sockets(profile);
+  traits.transport_unknown = profile.between_nodes.is_unknown();
   traits.node_sum = node_sum(profile);
   if (profile.sharding.is_stated()) traits.sharding = profile.sharding.value();
   traits.packs_all = is(profile.schedule, Schedule::sequential);
@@ -282,8 +281,12 @@ FrameworkTraits framework_traits(std::string_view text, std::string_view network
                     text, to_text(usual_bucket)));
     return unknown_traits(released);
   }
-  return traits_of(*profile, launch_of(*profile, text, profiles, released),
-                   stated ? *stated : within(released, *profile));
+  return traits_with(*profile, launch_of(*profile, text, profiles, released),
+                     stated ? *stated : within(released, *profile));
+}
+
+FrameworkTraits traits_of(const FrameworkProfile& profile, ReleaseMonth released) {
+  return traits_with(profile, profile.launch, within(released, profile));
 }
 
 }  // namespace dlscale::model::scaling

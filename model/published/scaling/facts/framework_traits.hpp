@@ -21,4 +21,7 @@ FrameworkTraits framework_traits(std::string_view text, std::string_view network
                                  const std::vector<FrameworkProfile>& profiles,
                                  std::vector<std::string>& guesses);
 
+/// The traits of a profile, of which the version of that month is used, or the nearest one.
+FrameworkTraits traits_of(const FrameworkProfile& profile, ReleaseMonth released);
+
 }  // namespace dlscale::model::scaling

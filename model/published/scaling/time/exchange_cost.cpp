@@ -38,12 +38,25 @@ BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, con
   fail_expectation("a fabric of the enumeration");
 }
 
-BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
-  const BytesPerSecond cards =
-      through_cards(facts.cluster_bandwidth, facts.cards, p[Parameter::line_efficiency],
-                    p[Parameter::card_efficiency]);
-  if (!over_tcp(facts)) return cards;
+namespace {
+
+/// The bandwidth of a node whose cards nothing else limits.
+BytesPerSecond by_rdma(const TrainingFacts& facts, const Parameters& p) {
+  return through_cards(facts.cluster_bandwidth, facts.cards, p[Parameter::line_efficiency],
+                       p[Parameter::card_efficiency]);
+}
+
+BytesPerSecond by_sockets(BytesPerSecond cards, const Parameters& p) {
   return one_after_the_other(cards, BytesPerSecond(p[Parameter::socket_rate]));
+}
+
+}  // namespace
+
+BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
+  const BytesPerSecond cards = by_rdma(facts, p);
+  const BytesPerSecond sockets = by_sockets(cards, p);
+  if (over_tcp(facts)) return sockets;
+  return may_use_sockets(facts) ? 2.0 / (1.0 / cards + 1.0 / sockets) : cards;
 }
 
 namespace {
@@ -82,7 +95,7 @@ Seconds within_servers_node(const TrainingFacts& facts, const Layout& layout, co
       return 2.0 * (k - 1) * on_one / (efficiency * to_host(facts, p));
     }
     case NodeSum::host:
-      return around(k) * facts.gradient / (efficiency * pcie_rate(facts, p));
+      return 2.0 * facts.gradient / (efficiency * pcie_rate(facts, p));
   }
   fail_expectation("a sum of the enumeration");
 }
@@ -107,6 +120,14 @@ Seconds over_hosts(const TrainingFacts& facts, const Layout& layout, const Param
       around(layout.gpus_on_node) * facts.gradient / within_node(facts, layout, p);
   return in_node + around(layout.nodes) * facts.gradient / (mpi_share * between_nodes(facts, p)) +
          2 * facts.gradient / to_host(facts, p);
+}
+
+/// The time that bytes take longer by sockets than by RDMA, if either may carry them.
+Seconds transport_doubt(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  if (layout.nodes == 1 || !may_use_sockets(facts)) return Seconds();
+  const BytesPerSecond rdma = by_rdma(facts, p);
+  const Bytes sent = around(layout.gpus) * facts.gradient;
+  return sent / by_sockets(rdma, p) - sent / rdma;
 }
 
 Seconds startup(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
@@ -179,7 +200,11 @@ ExposedMessages MessageSchedule::beside(Seconds backward, const MessageCost& cos
 }
 
 bool over_tcp(const TrainingFacts& facts) {
-  return facts.cluster_fabric == ClusterFabric::tcp || facts.framework.over_rpc;
+  return facts.cluster_fabric == ClusterFabric::tcp || facts.framework.over_sockets;
+}
+
+bool may_use_sockets(const TrainingFacts& facts) {
+  return facts.framework.transport_unknown && !over_tcp(facts);
 }
 
 BytesPerSecond to_host(const TrainingFacts& facts, const Parameters& parameters) {
@@ -190,6 +215,7 @@ ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
                            const Parameters& parameters) {
   EXPECT(layout.gpus >= 2 && layout.nodes >= 1 && layout.gpus_on_node >= 1);
   ExchangeCost cost;
+  cost.in_doubt = transport_doubt(facts, layout, parameters);
   if (facts.synchronisation != cases::Synchronisation::all_reduce) {
     cost.messages.transfer = over_servers(facts, layout, parameters);
     cost.on_gpu = false;

@@ -64,6 +64,8 @@ struct ExchangeCost {
   MessageCost messages = {};
   /// Whether kernels of the GPU do it, which compete with computing.
   bool on_gpu = true;
+  /// Difference between sockets and RDMA, where it is not known which of them gradients take; ≥ 0.
+  Seconds in_doubt = {};
 };
 
 /// The cost for ≥ 2 GPUs. For N GPUs on n nodes of k each, M bytes of gradients, and effective
@@ -74,7 +76,7 @@ struct ExchangeCost {
 ///   MPI over hosts  transfer = 2 (k-1)/k M / B₁ + 2 (n-1)/n M / (B / 2) + 2 M / B_host
 ///   servers         transfer = in_node + (if n > 1) M i / (e_s B)
 ///                   i = ((n-1) m + M - m) / (2 (n-1)/n M), 1 if all servers keep m = M / n
-///     host sum      in_node = 2 (k-1)/k M / (e_s B_pcie)
+///     host sum      in_node = 2 M / (e_s B_pcie)
 ///     ring          in_node = 2 (k-1)/k M / B₁
 ///     star          in_node = 2 (k-1) max{largest tensor, M / k} / (e_s B_host)
 ///   B               (line⁻³ + cards⁻³)^(-1/3), by TCP joined with B_tcp in the same way
@@ -95,6 +97,8 @@ struct ExchangeCost {
 ///   nodes. BytePS on 10 Gb/s takes as long on 2 as on 8 nodes, although on 2 only half passes the
 ///   network: its processes are the limit. i compares the busiest server with an even one. m
 ///   follows the framework's rule, or is even if rule or layers are not known.
+/// - B of unknown transport: half of the gradients by sockets, half by RDMA.
+/// - Host sum: each GPU copies M up and the sum down over its own link, even if it is alone.
 /// - Star: one GPU collects a tensor from k-1 others and returns it, so that the largest tensor is
 ///   the limit. Copies without access between peers pass the host.
 ///
@@ -105,6 +109,9 @@ ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
 
 /// Whether gradients pass between nodes by TCP, over whatever links.
 bool over_tcp(const TrainingFacts& facts);
+
+/// Whether sockets as well as RDMA may carry gradients between nodes, for all that is known.
+bool may_use_sockets(const TrainingFacts& facts);
 
 /// The bandwidths B₁ within a node, for the GPUs of `layout` on it, and B of a node.
 BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout,

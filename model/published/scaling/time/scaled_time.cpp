@@ -64,8 +64,8 @@ bool tells_overlap(const TrainingFacts& facts) {
 ExchangeCost cost_of(const TrainingFacts& facts, const Layout& layout, const Parameters& p,
                      double messages) {
   ExchangeCost cost = exchange_cost(facts, layout, p);
-  for (Seconds* part :
-       {&cost.messages.transfer, &cost.messages.startup, &cost.messages.agreement}) {
+  for (Seconds* part : {&cost.messages.transfer, &cost.messages.startup, &cost.messages.agreement,
+                        &cost.in_doubt}) {
     *part = messages * *part;
   }
   return cost;
@@ -242,7 +242,7 @@ ScaledTime ScalingModel::beside_others(Seconds compute, const Crowd& crowd,
   time.transfer = communication.exposed;
   time.interference = communication.interference;
   time.communication = communication.all;
-  time.in_doubt = communication.in_doubt;
+  time.in_doubt = communication.in_doubt + cost.in_doubt;
   time.copies = p[Parameter::copy_passes] * facts_.gradient / facts_.memory_bandwidth;
   time.waiting = r * compute + Seconds(p[Parameter::jitter_of_nodes] * crowd.doublings);
   if (facts_.given_computes_only) {

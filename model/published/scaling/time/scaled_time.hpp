@@ -18,7 +18,8 @@ struct ScaledTime {
   Seconds host = {};           ///< update and input that the given point is without
   Seconds communication = {};  ///< all, hidden too; not a part of the sum
   /// Difference between fully exposed communication and the most that the framework may hide, if
-  /// the overlap is not stated. It is not a part of the sum.
+  /// the overlap is not stated, plus that between sockets and RDMA, if the transport is not. It is
+  /// not a part of the sum.
   Seconds in_doubt = {};
   Seconds total = {};
   /// total if every message took twice as long, here and in the given point; 0 unless judged().
