@@ -106,15 +106,15 @@ struct LinkShares {
 /// the growth, longest latencies. [configs/models/scaling.yaml, to four digits, rounded to the
 /// slower side; tests/model/scaling/link_shares_test.cpp compares]
 struct SlowestLinks {
-  double pcie_efficiency = 0.2763;
-  double least_pcie_growth = 0.5534;
-  double most_pcie_growth = 0.5587;
-  double nvlink_efficiency = 0.6371;
+  double pcie_efficiency = 0.3082;
+  double least_pcie_growth = 0.5527;
+  double most_pcie_growth = 0.5601;
+  double nvlink_efficiency = 0.6397;
   double line_efficiency = 0.9582;
-  double card_efficiency = 0.6573;
-  BytesPerSecond socket_rate{2.839e9};
-  Seconds local_latency{3.371e-6};
-  Seconds rdma_latency{2.196e-5};
+  double card_efficiency = 0.6509;
+  BytesPerSecond socket_rate{2.412e9};
+  Seconds local_latency{3.388e-6};
+  Seconds rdma_latency{2.176e-5};
   Seconds tcp_latency{7.804e-5};
 };
 inline constexpr SlowestLinks slowest_links{};

@@ -36,9 +36,7 @@ cases::CasePrediction prediction_of(const cases::ScalingCase& training,
 std::vector<cases::CasePrediction> predict(const FittedScaling& fitted, const FactSources& sources,
                                            std::span<const cases::ScalingCase> trainings);
 
-/// Factor on a logarithmic scale by which intervals outside of the domain are wider. It is a
-/// convention, since no measurement there could decide it.
-inline constexpr double outside_stretch = 1.5;
+/// The interval outside of the domain, wider by outside_stretch.
 IntervalTime stretched(const IntervalTime& time);
 
 }  // namespace dlscale::model::scaling

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <random>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ ScaledTime time_of(double total, double overhead) {
   time.compute = Seconds(total * (1 - overhead));
   time.transfer = Seconds(total * overhead);
   time.total = Seconds(total);
+  time.slower = time.total;
   time.overhead = overhead;
   return time;
 }
@@ -50,7 +52,7 @@ double get(const ErrorParts& parts, ErrorPart part) {
 ErrorModel some_errors() {
   ErrorModel errors;
   errors.shift = 0.02;
-  errors.early = {0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+  errors.early = {0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1};
   for (std::size_t i = 0; i < errors.late.size(); ++i) errors.late[i] = 2 * errors.early[i];
   errors.low = -1;
   errors.high = 1;
@@ -100,6 +102,39 @@ TEST(Interval, FollowsItsEquation) {
   facts = plain(1);
   facts.uneven_samples = true;
   expect(half, 0.96);
+  facts = plain(1);
+  ScaledTime waits = half;
+  waits.waiting = Seconds(0.1);
+  waits.copies = Seconds(0.3);
+  expect(waits, 0.06 + 1.1 * 0.2);
+}
+
+TEST(Interval, EndsLateWhereANodeMayDecodeTooSlowly) {
+  TrainingFacts facts = training(1, 8);     // of 64 pictures in 0.2 s on one GPU
+  EXPECT_EQ(slow_input(facts), Seconds());  // nothing says that samples are pictures
+  facts.sample = Bytes(600e3);
+  EXPECT_DOUBLE_EQ(slow_input(facts).si(), 64 * 8 / slow_decoding);
+  ErrorModel small;
+  small.early.fill(1e-3);
+  small.late.fill(1e-3);
+  small.low = -1;
+  small.high = 1;
+  const IntervalTime interval = with_interval(time_of(0.201, 0.005), facts, small);
+  EXPECT_EQ(interval.high, slow_input(facts));
+  EXPECT_DOUBLE_EQ(interval.value.si(), 0.201);
+  facts.given_iteration = Seconds(0.01);  // one GPU was fed with 6,400 pictures a second
+  EXPECT_DOUBLE_EQ(slow_input(facts).si(), 0.08);
+  facts.given.gpus_on_node = 8;  // and so were eight
+  EXPECT_EQ(slow_input(facts), Seconds());
+  facts.given.gpus_on_node = 1;
+  facts.synthetic_input = true;
+  EXPECT_EQ(slow_input(facts), Seconds());
+}
+
+TEST(Interval, IsOfTimesThatWereJudged) {
+  ScaledTime time = time_of(0.2, 0.1);
+  time.slower = Seconds();
+  EXPECT_THROW((void)with_interval(time, training(1, 8), some_errors()), std::logic_error);
 }
 
 TEST(Interval, OfTheGivenPointIsItsNoise) {
@@ -176,7 +211,7 @@ Drawn drawn(const ErrorModel& truth, int count, unsigned seed) {
 ErrorModel interval_truth() {
   ErrorModel errors;
   errors.shift = 0.03;
-  errors.early = {0.02, 0.1, 0.05, 0.03, 0.2, 0.06, 1e-9, 0.03, 1e-9, 1e-9};
+  errors.early = {0.02, 0.1, 0.05, 0.03, 0.2, 0.06, 1e-9, 0.03, 1e-9, 1e-9, 1e-9};
   errors.late = errors.early;
   return errors;
 }
@@ -214,6 +249,35 @@ TEST(FitErrors, TakesTheShortestIntervalOfLopsidedErrors) {
   const IntervalTime interval = with_interval(time_of(0.5, 0), facts, found);
   EXPECT_NEAR(std::log(interval.low.si() / 0.5), 0, 0.004);
   EXPECT_NEAR(std::log(interval.high.si() / 0.5), 0.05 * std::log(10), 0.01);
+}
+
+TEST(FitErrors, AreNarrowerWithinTheDomainIfThoseOutsideCountByTheirStretch) {
+  Drawn all = drawn(interval_truth(), 400, 9);
+  const ErrorModel alike = fit_errors(all.left_out);
+  for (LeftOut& one : all.left_out) one.stretch = outside_stretch;
+  const ErrorModel outside = fit_errors(all.left_out);
+  const ScaledTime time = time_of(0.5, 0.4);
+  const auto width = [&](const ErrorModel& errors) {
+    const IntervalTime interval = with_interval(time, all.facts.front(), errors);
+    return std::log(interval.high / interval.low);
+  };
+  EXPECT_NEAR(width(alike) / width(outside), outside_stretch, 0.05);
+}
+
+TEST(FitErrors, InputThatIsTooSlowIsNoPartOfTheScale) {
+  Drawn all = drawn(interval_truth(), 400, 9);
+  const ErrorModel before = fit_errors(all.left_out);
+  TrainingFacts pictures = training(1, 8);
+  pictures.sample = Bytes(600e3);
+  LeftOut late;
+  late.facts = &pictures;
+  late.predicted = time_of(0.2, 0.1);
+  late.measured = slow_input(pictures);
+  for (int i = 0; i < 20; ++i) all.left_out.push_back(late);
+  const ErrorModel after = fit_errors(all.left_out);
+  for (std::size_t i = 0; i < before.late.size(); ++i) {
+    EXPECT_NEAR(after.late[i], before.late[i], 0.1 * before.late[i] + 0.002) << error_parts()[i];
+  }
 }
 
 TEST(FitErrors, PointsThatAreTheGivenOnesSayNothing) {

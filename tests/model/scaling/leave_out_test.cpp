@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -144,13 +145,15 @@ TEST(LeaveOut, TheDomainOfAFitIsOfWhatItSaw) {
   const auto range = [](double least, double most) {
     return std::optional(FittedRange{least, most});
   };
+  const std::set<std::string> frameworks{"PyTorch DistributedDataParallel"};
   EXPECT_EQ(made.all.domain,
             (FitDomain{64,
                        1,
                        0.25,
                        1,
                        {range(15.75e9, 15.75e9), range(150e9, 150e9), range(1.25e9, 1.25e9),
-                        range(12.5e9, 12.5e9), range(900e9, 900e9), range(2017, 2017)}}));
+                        range(12.5e9, 12.5e9), range(900e9, 900e9), range(2017, 2017)},
+                       frameworks}));
   // Set a alone has TCP.
   EXPECT_EQ(made.of("set a").domain, (FitDomain{32,
                                                 1,
@@ -161,7 +164,8 @@ TEST(LeaveOut, TheDomainOfAFitIsOfWhatItSaw) {
                                                  {},
                                                  range(12.5e9, 12.5e9),
                                                  range(900e9, 900e9),
-                                                 range(2017, 2017)}}));
+                                                 range(2017, 2017)},
+                                                frameworks}));
   FitDomain without_nvlink = made.all.domain;  // which set b alone has
   without_nvlink.hardware[static_cast<std::size_t>(Hardware::nvlink)].reset();
   EXPECT_EQ(made.of("set b").domain, without_nvlink);

@@ -33,9 +33,9 @@ const FactSources& predictor_sources() {
 Fit predictor_some_fit() {
   Fit fit;
   fit.parameters = Parameters::prior();
-  const ErrorParts parts = {0.03, 0.05, 0.04, 0.01, 0.05, 0.04, 0.02, 0.01, 0.01, 0.02};
+  const ErrorParts parts = {0.03, 0.05, 0.04, 0.01, 0.05, 0.04, 0.02, 0.01, 0.01, 0.02, 0.02};
   fit.errors = {0.01, parts, parts, -1.6, 2.5};
-  fit.domain = {64, 4, 0.1, 2, {}};
+  fit.domain = {64, 4, 0.1, 2, {}, {"PyTorch DistributedDataParallel"}};
   fit.domain.hardware = {FittedRange{15.75e9, 31.5e9}, FittedRange{150e9, 300e9},
                          FittedRange{1.25e9, 3.125e9}, FittedRange{12.5e9, 200e9},
                          FittedRange{240e9, 2039e9},   FittedRange{2014, 2020}};
@@ -213,6 +213,9 @@ TEST(ScalingPredictor, EveryWayOutOfTheDomainHasItsReason) {
   ScalingCase unknown = training(1, 16, cases::Overlap::none);
   unknown.cluster.gpu = "Abacus 3000";
   expect_contains(reason(unknown), "Abacus 3000");
+  ScalingCase other = training(1, 16, cases::Overlap::none);
+  other.run.framework = "MindSpore: batch size=128";
+  expect_contains(reason(other), "MindSpore, of which nothing was fitted");
 }
 
 TEST(ScalingPredictor, HardwareThatNothingWasFittedToIsOutside) {

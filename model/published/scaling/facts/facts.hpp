@@ -30,7 +30,7 @@ enum class Grouping {
 
 /// The properties of a framework that affect time.
 struct FrameworkTraits {
-  std::string family = {};  ///< "Horovod", for notes
+  std::string family = {};  ///< the name of its profile, "Horovod"; empty if there is none
   /// Whether workers agree by messages over the host before each collective.
   bool coordinator = false;
   /// If set, the coordinator starts at most one fused message each cycle.

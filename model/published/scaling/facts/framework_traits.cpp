@@ -241,7 +241,6 @@ FrameworkTraits traits_with(const FrameworkProfile& profile, const Fact<KernelLa
 
 FrameworkTraits unknown_traits(ReleaseMonth released) {
   FrameworkTraits traits;
-  traits.family = "unknown framework";
   traits.bucket = usual_bucket;
   traits.first_bucket = usual_bucket;
   traits.rings_only = released < first_trees;

@@ -1,6 +1,7 @@
 #include "model/published/scaling/fit/fitted_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -118,7 +119,8 @@ ErrorModel read_errors(const ConfigMap& map) {
 }
 
 FitDomain read_domain(const ConfigMap& map) {
-  std::vector<std::string_view> names{"gpus", "given_gpus", "least_batch", "most_batch"};
+  std::vector<std::string_view> names{"gpus", "given_gpus", "least_batch", "most_batch",
+                                      "frameworks"};
   for (const HardwareKind& kind : hardware_kinds()) names.push_back(kind.name);
   map.allow_only(names);
   FitDomain read;
@@ -134,6 +136,7 @@ FitDomain read_domain(const ConfigMap& map) {
     const double least = range.number("least", {1, 1e18});
     read.hardware[i] = {least, range.number("most", {least, 1e18})};
   }
+  for (std::string& name : map.texts("frameworks")) read.frameworks.insert(std::move(name));
   return read;
 }
 
@@ -179,8 +182,8 @@ void expect_schema(const ConfigMap& file) {
     file.refuse("schema", "another kind of file",
                 "Name a model of scaling, calibrated from published cases.");
   }
-  if (file.integer("version", {0, most_counted}) != 3) {
-    file.refuse("version", "this program reads 3", "Calibrate from published cases again.");
+  if (file.integer("version", {0, most_counted}) != 4) {
+    file.refuse("version", "this program reads 4", "Calibrate from published cases again.");
   }
 }
 
@@ -199,7 +202,9 @@ std::string domain_text(const FitDomain& domain) {
                           range->most);
     }
   }
-  return "{" + text + "}";
+  std::vector<std::string> frameworks;
+  for (const std::string& name : domain.frameworks) frameworks.push_back(quoted(name));
+  return fmt::format("{{{}, frameworks: [{}]}}", text, fmt::join(frameworks, ", "));
 }
 
 std::string parts_text(const ErrorParts& parts) {
@@ -259,6 +264,7 @@ void FitDomain::take(const TrainingFacts& facts) {
     const FittedRange before = hardware[i].value_or(FittedRange{*rates[i], *rates[i]});
     hardware[i] = {std::min(before.least, *rates[i]), std::max(before.most, *rates[i])};
   }
+  if (!facts.framework.family.empty()) frameworks.insert(facts.framework.family);
 }
 
 std::vector<std::string> outside(const TrainingFacts& facts, const FitDomain& domain) {
@@ -286,6 +292,10 @@ std::vector<std::string> outside(const TrainingFacts& facts, const FitDomain& do
         fmt::format("a batch {:.3g} times that of the given point, and {:.3g} times at most was "
                     "fitted to",
                     batch, domain.most_batch));
+  }
+  const std::string& framework = facts.framework.family;
+  if (!framework.empty() && !domain.frameworks.contains(framework)) {
+    doubts.push_back(fmt::format("{}, of which nothing was fitted", framework));
   }
   const Rates rates = hardware_of(facts);
   for (std::size_t i = 0; i < hardware_count; ++i) {
@@ -320,7 +330,7 @@ ScalingFile load_scaling(std::string_view name) {
 std::string scaling_text(const ScalingFile& file) {
   std::string text = fmt::format(
       "{}\n# A model of scaling (docs/explanation/scaling.md), calibrated from published "
-      "cases. Do not edit.\nversion: 3\ncases: {}\nbuild: {}\nsets:{}\n",
+      "cases. Do not edit.\nversion: 4\ncases: {}\nbuild: {}\nsets:{}\n",
       first_line, quoted(file.cases), quoted(file.build), file.sets.empty() ? " []" : "");
   for (const auto& [set, trainings] : file.sets) {
     text += fmt::format("  - {{set: {}, trainings: {}}}\n", quoted(set), trainings);

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,7 @@ struct FitDomain {
   /// Nominal rates of the links used, in bytes a second, of a GPU's memory, and the years of GPUs.
   /// Empty for a kind that no training had.
   std::array<std::optional<FittedRange>, hardware_count> hardware = {};
+  std::set<std::string> frameworks = {};  ///< names of profiles, FrameworkTraits::family
   /// Extends the domain to this training.
   void take(const TrainingFacts& facts);
   bool operator==(const FitDomain&) const = default;

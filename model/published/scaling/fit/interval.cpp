@@ -15,19 +15,23 @@ namespace {
 
 constexpr std::size_t parts = error_part_count;
 using Parts = ErrorParts;
-constexpr Parts usual = {0.02, 0.15, 0.1, 0.02, 0.1, 0.05, 0.05, 0.01, 0.01, 0.02};
+constexpr Parts usual = {0.02, 0.15, 0.1, 0.02, 0.1, 0.05, 0.05, 0.01, 0.01, 0.02, 0.1};
 constexpr double hold = 1e-3;  // weight of the usual parts beside errors of weight 1
 
 constexpr std::array<std::string_view, parts> names = {
-    "base",   "overhead", "small_batch", "nodes", "doubt",
-    "hidden", "messages", "precision",   "input", "uneven"};
+    "base",     "overhead",  "small_batch", "nodes",  "doubt",  "hidden",
+    "messages", "precision", "input",       "uneven", "waiting"};
 
 /// The scale of repeated measurements on one machine: sources state a noise of 0.2 % in the median
 /// and above 0.6 % in one case of ten. [a judgement]
 constexpr double repetition = 0.005;
 
+/// The scale of errors for the shift.
+constexpr double shift_scale = 0.03;
+
 /// The factors of the parts of the scale.
 Parts features(const ScaledTime& time, const TrainingFacts& facts) {
+  EXPECT(time.slower > Seconds());  // by ScalingModel::judged()
   const Seconds hidden = std::max(time.communication - time.transfer, Seconds());
   Parts each = {1,
                 time.overhead,
@@ -38,7 +42,8 @@ Parts features(const ScaledTime& time, const TrainingFacts& facts) {
                 std::log(std::max(time.slower / time.total, 1.0)),
                 facts.half_precision ? 1.0 : 0.0,
                 facts.synthetic_input ? 0.0 : 1.0,
-                facts.uneven_samples ? 1.0 : 0.0};
+                facts.uneven_samples ? 1.0 : 0.0,
+                std::min((time.waiting + time.copies) / time.total, 1.0)};
   for (double& part : each) part *= time.differs;
   return each;
 }
@@ -70,11 +75,19 @@ double scale_at(const Circumstances& at, const Scales& scales, double error) {
   return scale_of(at, error < 0 ? scales.early : scales.late);
 }
 
+/// The circumstances, with a scale that is `factor` times as large.
+Circumstances widened(Circumstances at, double factor) {
+  at.repeated *= factor;
+  for (double& part : at.of) part *= factor;
+  return at;
+}
+
 /// The logarithm of an error, with its weight.
 struct Miss {
   double log_ratio;
   double weight;  ///< the sum over all is 1
   Circumstances at;
+  bool by_input = false;  ///< late, but no later than slow_input()
 };
 
 std::vector<Miss> misses_of(std::span<const LeftOut> left_out) {
@@ -85,22 +98,23 @@ std::vector<Miss> misses_of(std::span<const LeftOut> left_out) {
     EXPECT(one.facts != nullptr && one.weight > 0);
     EXPECT(one.measured > Seconds() && one.predicted.total > Seconds());
     const double log_ratio = std::log(one.measured / one.predicted.total);
-    misses.push_back({log_ratio, one.weight / sum, circumstances(one.predicted, *one.facts)});
+    const bool by_input = log_ratio > 0 && one.measured <= slow_input(*one.facts);
+    misses.push_back({log_ratio, one.weight / sum,
+                      widened(circumstances(one.predicted, *one.facts), one.stretch), by_input});
   }
   return misses;
 }
 
-/// The shift that minimises Σ w 2 (√(1 + z²) − 1) for given scales, by weighted means.
-double best_shift(const std::vector<Miss>& misses, const Scales& scales) {
+/// The shift that minimises Σ w 2 (√(1 + z²) − 1), by weighted means.
+double best_shift(const std::vector<Miss>& misses) {
   double shift = 0;
   for (int round = 0; round < 50; ++round) {
     double numerator = 0;
     double denominator = 0;
     for (const Miss& miss : misses) {
       const double error = miss.log_ratio - shift * miss.at.shifted;
-      const double s = 0.5 * (scale_of(miss.at, scales.early) + scale_of(miss.at, scales.late));
-      const double z = error / s;
-      const double weight = miss.weight / (s * s * std::sqrt(1 + z * z));
+      const double z = error / shift_scale;
+      const double weight = miss.weight / std::sqrt(1 + z * z);
       numerator += weight * miss.at.shifted * miss.log_ratio;
       denominator += weight * miss.at.shifted * miss.at.shifted;
     }
@@ -117,6 +131,7 @@ double best_shift(const std::vector<Miss>& misses, const Scales& scales) {
 double unlikelihood(const std::vector<Miss>& misses, double shift, const Scales& scales) {
   double sum = 0;
   for (const Miss& miss : misses) {
+    if (miss.by_input) continue;
     const double error = miss.log_ratio - shift * miss.at.shifted;
     const double both = scale_of(miss.at, scales.early) + scale_of(miss.at, scales.late);
     sum += miss.weight * (std::log(both) + std::abs(error) / scale_at(miss.at, scales, error));
@@ -143,6 +158,7 @@ std::vector<double> scoring_step(const std::vector<Miss>& misses, double shift,
     H[i * parts + i] = 2 * hold;
   }
   for (const Miss& miss : misses) {
+    if (miss.by_input) continue;
     const double error = miss.log_ratio - shift * miss.at.shifted;
     const double s = scale_of(miss.at, each);
     const double both = scale_of(miss.at, scales.early) + scale_of(miss.at, scales.late);
@@ -205,33 +221,42 @@ std::span<const std::string_view, error_part_count> error_parts() {
   return names;
 }
 
+Seconds slow_input(const TrainingFacts& facts) {
+  const int given = facts.given.gpus_on_node;
+  const int asked = facts.asked.gpus_on_node;
+  if (facts.synthetic_input || !(facts.sample > Bytes()) || asked <= given) return {};
+  const Seconds as_given =
+      facts.batch * asked / (facts.given_batch * given) * facts.given_iteration;
+  return std::min(Seconds(facts.batch * asked / slow_decoding), as_given);
+}
+
 IntervalTime with_interval(const ScaledTime& time, const TrainingFacts& facts,
                            const ErrorModel& errors) {
   const Circumstances at = circumstances(time, facts);
   const Seconds value = std::exp(errors.shift * at.shifted) * time.total;
+  const Seconds late = std::exp(errors.high * scale_of(at, errors.late)) * value;
   return {std::exp(errors.low * scale_of(at, errors.early)) * value, value,
-          std::exp(errors.high * scale_of(at, errors.late)) * value};
+          std::max(late, slow_input(facts))};
 }
 
 ErrorModel fit_errors(std::span<const LeftOut> left_out) {
   EXPECT(!left_out.empty());
   const std::vector<Miss> misses = misses_of(left_out);
+  const double shift = best_shift(misses);
   Scales scales;
-  double shift = best_shift(misses, scales);
   for (int round = 0; round < 200; ++round) {
     const Scales before = scales;
     scales = likelier(misses, shift, scales, false);
     scales = likelier(misses, shift, scales, true);
-    const double old_shift = shift;
-    shift = best_shift(misses, scales);
-    if (std::abs(shift - old_shift) + apart(scales, before) < 1e-7) break;
+    if (apart(scales, before) < 1e-7) break;
   }
   std::vector<Weighted> scaled;
   double sets = 0;
   for (const LeftOut& one : left_out) sets += one.weight;
   for (const Miss& miss : misses) {
     const double error = miss.log_ratio - shift * miss.at.shifted;
-    scaled.push_back({error / scale_at(miss.at, scales, error), miss.weight});
+    const double z = miss.by_input ? 0 : error / scale_at(miss.at, scales, error);
+    scaled.push_back({z, miss.weight});
   }
   const auto [low, high] = shortest(scaled, std::min(0.9 * (1 + 0.5 / sets), 1.0));
   return {shift, scales.early, scales.late, std::min(low, -0.1), std::max(high, 0.1)};

@@ -64,9 +64,10 @@ enum class ErrorPart : std::size_t {
   messages,     ///< ln(slower / total): what messages that take twice as long would add
   precision,    ///< whether it computes in 16 or 8 bits
   input,        ///< whether samples may be read and decoded
-  uneven        ///< whether samples of a batch differ in length or size
+  uneven,       ///< whether samples of a batch differ in length or size
+  waiting       ///< share of the time that passes in copies and in waiting for the slowest
 };
-inline constexpr std::size_t error_part_count = 10;
+inline constexpr std::size_t error_part_count = 11;
 using ErrorParts = std::array<double, error_part_count>;
 
 /// The names of the parts in a model file: "base", "overhead", …
@@ -87,10 +88,24 @@ struct ErrorModel {
   bool operator==(const ErrorModel&) const = default;
 };
 
-/// value = total · e^m, with the ends total · e^(m + low s_early) and total · e^(m + high s_late).
-/// Requires the time of ScalingModel::judged().
+/// Pictures a second that the processors of a node may decode and augment at worst, of those nodes
+/// that feed several GPUs. [a judgement: programs that others measured on one machine with eight
+/// GPUs stay at 2,400 to 2,900 from 8 GPUs on, one with few processes at 1,070]
+inline constexpr double slow_decoding = 2500;
+
+/// The time in which a node's processors decode the batch of all its GPUs at slow_decoding, or the
+/// longest that the given point leaves open, if that is less: its GPUs were fed. 0 if samples are
+/// no pictures, are known to be made up, or if the given point has as many GPUs on a node.
+Seconds slow_input(const TrainingFacts& facts);
+
+/// value = total · e^m, with the ends total · e^(m + low s_early) and total · e^(m + high s_late),
+/// or slow_input() if that is later. Requires the time of ScalingModel::judged().
 IntervalTime with_interval(const ScaledTime& time, const TrainingFacts& facts,
                            const ErrorModel& errors);
+
+/// Factor on a logarithmic scale by which intervals outside of the domain are wider. [a judgement;
+/// errors count by it, so that intervals within the domain are narrower for it]
+inline constexpr double outside_stretch = 1.25;
 
 /// A prediction of a set that the fit did not use.
 struct LeftOut {
@@ -98,13 +113,16 @@ struct LeftOut {
   ScaledTime predicted = {};  ///< by ScalingModel::judged()
   Seconds measured = {};
   double weight = 1;  ///< 1 / number of the set's cases
+  /// ≥ 1: factor of the scale, above 1 outside of the domain of the fit that predicted it.
+  double stretch = 1;
 };
 
-/// Fits the shift and the parts of the scales to errors z = (ln(measured / predicted) − m) / s.
+/// Fits the shift, and the parts of the scales to errors z = (ln(measured / predicted) − m) / s.
 ///
-/// The shift minimises Σ w 2 (√(1 + z²) − 1), the loss of fit(). It is near a mean for small errors
-/// and a median for large ones, most of which are late. The parts, all > 0, are the likeliest for
-/// errors of Laplace's distribution with a scale on each side. They minimise
+/// The shift minimises Σ w 2 (√(1 + z²) − 1), z = (ln(measured / predicted) − m) / 0.03, the loss
+/// of fit(). It is near a mean for small errors and a median for large ones, most of which are
+/// late. The parts, all > 0, are the likeliest for errors of Laplace's distribution with a scale on
+/// each side. Times up to slow_input() count as held by the interval, without a part. They minimise
 ///   Σ w (ln(s_early + s_late) + |ln(measured / predicted) - m| / s) / Σ w
 ///   + 0.001 Σ (ln(part / usual))²
 /// where the usual parts only matter if errors say nothing.

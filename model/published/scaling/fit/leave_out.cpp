@@ -199,29 +199,34 @@ Fits make_fits(const Study& study, const std::vector<Wanted>& all, const FitOpti
   return fits;
 }
 
-/// The errors of fits at sets that they have not seen; those fits have not seen `left` either.
-ErrorModel errors_without(const Study& study, const Fits& fits, std::size_t left) {
-  std::vector<LeftOut> left_out;
-  for (const Known& known : study.known) {
-    if (known.set == left) continue;
-    const Parameters& parameters = fits.at(leaving_out(known.set, left));
-    left_out.push_back({&known.model.facts(), known.model.judged(parameters), known.measured,
-                        1 / study.counts[known.set]});
-  }
-  return fit_errors(left_out);
-}
-
-FitDomain domain_without(const Study& study, std::size_t left) {
+FitDomain domain_of(const Study& study, const Without& without) {
   FitDomain domain;
   for (const Known& known : study.known) {
-    if (known.set != left) domain.take(known.model.facts());
+    if (sees(without, known)) domain.take(known.model.facts());
   }
   return domain;
 }
 
+/// The errors of fits at sets that they have not seen; those fits have not seen `left` either.
+ErrorModel errors_without(const Study& study, const Fits& fits, std::size_t left) {
+  std::vector<FitDomain> domains;  // of the fit that predicts a set
+  for (std::size_t set = 0; set < study.sets.size(); ++set) {
+    domains.push_back(domain_of(study, leaving_out(set, left)));
+  }
+  std::vector<LeftOut> left_out;
+  for (const Known& known : study.known) {
+    if (known.set == left) continue;
+    const Parameters& parameters = fits.at(leaving_out(known.set, left));
+    const bool inside = outside(known.model.facts(), domains[known.set]).empty();
+    left_out.push_back({&known.model.facts(), known.model.judged(parameters), known.measured,
+                        1 / study.counts[known.set], inside ? 1 : outside_stretch});
+  }
+  return fit_errors(left_out);
+}
+
 Fit fit_of(const Study& study, const Fits& fits, std::size_t left) {
   return {fits.at(leaving_out(left)), errors_without(study, fits, left),
-          domain_without(study, left)};
+          domain_of(study, leaving_out(left))};
 }
 
 /// Fits with terms chosen by the sets that each fit uses.
