@@ -61,7 +61,10 @@ struct TermsPerOutput {
     return 0;
   }
   double operator()(const Linear& /*kind*/) const { return channels(); }
-  double operator()(const RelativeScores& /*kind*/) const { return channels() * channels(); }
+  /// C / heads products an output, and C² weights in all.
+  double operator()(const RelativeScores& kind) const {
+    return channels() / kind.heads + channels() * channels() / rough_elements(layer.output);
+  }
   double operator()(const AttentionScores& /*kind*/) const { return channels(); }
   double operator()(const AttentionContext& /*kind*/) const {
     return layer.input_shapes.front().width;

@@ -233,6 +233,16 @@ TEST(SequenceLayers, MakeTheVectorsOfPlacesOnceForABatch) {
   EXPECT_EQ(copy.bytes.si(), 5 * 4 * 2 * 6 * 4);
 }
 
+TEST(SequenceLayers, OfLongSequencesMayHaveRelativePlaces) {
+  const Network::Node memory{"memory", AttentionMemory{16384}, {"word"}};
+  const Network network("long", {1, 16384, 1},
+                        {{"word", Embedding{10, 16384, ""}, {"input"}},
+                         memory,
+                         {"places", RelativeScores{128}, {"word", "memory"}},
+                         {"loss", TokenCrossEntropy{}, {"places"}}});
+  EXPECT_EQ(network.layers()[3].output, (ImageShape{128, 16384, 32768}));
+}
+
 TEST(SequenceLayers, RefuseWrongPlaces) {
   expect_contains(test::error_after(recurrent_model, "relative_scores, heads: 2",
                                     "relative_scores, heads: 4", load_network),
