@@ -27,6 +27,7 @@
 #include "app/measure/message_logs.hpp"
 #include "app/measure/result_files.hpp"
 #include "app/options/hardware_options.hpp"
+#include "app/predict/calibrate_cold.hpp"
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/system/build_info.hpp"
@@ -45,7 +46,8 @@
 namespace dlscale::app {
 namespace {
 
-/// Options of `calibrate --cases`: fits the scaling model to published measurements of trainings.
+/// Options of `calibrate --cases`: fits the scaling model to published measurements of trainings,
+/// or the model of kernels, if they give no measured point.
 class CalibrateCases {
  public:
   /// Adds the options to the verb, which already has all others. Those exclude --cases, except -o.
@@ -65,11 +67,25 @@ namespace scaling = model::scaling;
 
 cases::CaseFile read_trainings(const std::string& path) {
   cases::CaseFile file = cases::read_cases(path);
-  if (!file.holds_curves()) return file;
-  throw ConfigError(
-      fmt::format("{} holds curves of collectives, to which no model here is fitted. Name a file "
-                  "of trainings.",
-                  path));
+  if (file.holds_curves()) {
+    throw ConfigError(
+        fmt::format("{} holds curves of collectives, to which no model here is fitted. Name a file "
+                    "of trainings.",
+                    path));
+  }
+  return file;
+}
+
+/// Whether all trainings are without a given point. Throws ConfigError for a file with both kinds.
+bool gives_nothing(const cases::CaseFile& file) {
+  const auto cold = std::ranges::count_if(
+      file.trainings, [](const cases::ScalingCase& one) { return one.given.empty(); });
+  const auto all = std::ssize(file.trainings);
+  if (cold == 0 || cold == all) return cold == all;
+  throw ConfigError(fmt::format(
+      "{} holds {} with a measured point and {} without: the first are fitted to the model of "
+      "scaling, the others to that of kernels. Put each kind into a file of its own.",
+      file.path.string(), counted(all - cold, "training"), cold));
 }
 
 /// Shows progress if standard error is a terminal.
@@ -189,9 +205,10 @@ void print_fitted_counts(std::FILE* to, const scaling::ScalingFit& made, const s
 
 void CalibrateCases::declare(CLI::App& verb) {
   CLI::Option* cases =
-      verb.add_option("--cases", cases_,
-                      "Fit the model of scaling to the published trainings of a file instead "
-                      "(docs/reference/cases.md)")
+      verb.add_option(
+              "--cases", cases_,
+              "Fit the model of scaling to the published trainings of a file instead, or, if "
+              "they give no measured point, that of kernels (docs/reference/cases.md)")
           ->type_name("FILE");
   verb.add_flag("--choose-terms", choose_terms_,
                 "Choose the terms of the model anew for each fit of --cases")
@@ -200,11 +217,17 @@ void CalibrateCases::declare(CLI::App& verb) {
 }
 
 ExitCode CalibrateCases::calibrate(const std::string& output) const {
+  const cases::CaseFile file = read_trainings(cases_);
+  if (gives_nothing(file)) {
+    if (!choose_terms_) return calibrate_cold(file, output);
+    throw ConfigError(
+        "--choose-terms is about the model of scaling, and " + cases_ +
+        " holds trainings without a measured point, for that of kernels. Leave it out.");
+  }
   const bool to_standard_output = output == "-";
   if (!to_standard_output) {
     refuse_foreign_file(output, "a model of scaling", scaling::opens_as_scaling);
   }
-  const cases::CaseFile file = read_trainings(cases_);
   scaling::FitOptions options;
   options.choose_terms = choose_terms_;
   if (!choose_terms_) options.progress = show_progress;

@@ -12,6 +12,7 @@
 
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
@@ -21,6 +22,7 @@
 #include "model/published/curves/predict.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/predictor.hpp"
+#include "model/roofline/sheet/kernel_constants.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -86,6 +88,10 @@ void expect_no_model(const cases::CaseFile& file, const std::string& model) {
       file.path.string()));
 }
 
+model::sheet::KernelFile usual_kernels() {
+  return model::sheet::load_kernel_file(find_config("models", "kernels"));
+}
+
 /// Predictions of trainings with and without a given point, in the order of the trainings.
 std::vector<CasePrediction> in_order_of(const std::vector<cases::ScalingCase>& trainings,
                                         std::vector<CasePrediction> warm,
@@ -115,7 +121,7 @@ std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
     (training.given.empty() ? cold : warm).push_back(training);
   }
   return in_order_of(file.trainings, model::scaling::predict(fitted.fitted, sources, warm),
-                     model::cold::predict(fitted.fitted, sources, cold));
+                     model::cold::predict(fitted.fitted, usual_kernels(), sources, cold));
 }
 
 }  // namespace dlscale::app

@@ -52,7 +52,7 @@ CasePrediction predict_one(const scaling::Fit& fit, const sheet::KernelConstants
   if (const Reason* reason = std::get_if<Reason>(&found)) {
     return cases::not_covered(training.id, *reason);
   }
-  const OneGpuStep step = one_gpu_step(std::get<ColdTraining>(found), constants);
+  const OneGpuStep step = OneGpuTimes(std::get<ColdTraining>(found)).step(constants);
   ScaledTraining scaled = scaled_from(training, step.total(), fit, sources);
   const auto end = [&](double factor) {
     return scaled_from(training, factor * step.total(), fit, sources).time.value /
@@ -69,14 +69,18 @@ CasePrediction predict_one(const scaling::Fit& fit, const sheet::KernelConstants
 }  // namespace
 
 std::vector<CasePrediction> predict(const scaling::FittedScaling& fitted,
+                                    const sheet::KernelFile& kernels,
                                     const scaling::FactSources& sources,
                                     std::span<const ScalingCase> trainings) {
   NetworkFiles networks;
   std::vector<CasePrediction> predictions;
   predictions.reserve(trainings.size());
   for (const ScalingCase& training : with_micro_batches(trainings)) {
-    predictions.push_back(predict_one(fitted.of(training.set), sheet::nominal_constants(), sources,
-                                      training, networks));
+    const auto without = kernels.without.find(training.set);
+    predictions.push_back(
+        predict_one(fitted.of(training.set),
+                    without == kernels.without.end() ? kernels.constants : without->second, sources,
+                    training, networks));
   }
   return predictions;
 }

@@ -11,7 +11,7 @@
 namespace dlscale::model::cold {
 
 /// Predicts samples a second of trainings that give no measured point, with a 90 % interval, one
-/// prediction a training, in order. The iteration on one GPU by its data sheet (one_gpu_step())
+/// prediction a training, in order. The iteration on one GPU by its data sheet (OneGpuTimes)
 /// stands for the given point of the model of scaling. Both models use the fit without the
 /// training's set, if they were fitted to it.
 ///
@@ -19,6 +19,7 @@ namespace dlscale::model::cold {
 /// of the one-GPU time, as independent errors do: e^(± √(a² + b²)) of their logarithms. Terms are
 /// seconds of an iteration; forward, backward and update have the basis "data sheet".
 std::vector<cases::CasePrediction> predict(const scaling::FittedScaling& fitted,
+                                           const sheet::KernelFile& kernels,
                                            const scaling::FactSources& sources,
                                            std::span<const cases::ScalingCase> trainings);
 

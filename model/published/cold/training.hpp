@@ -22,8 +22,9 @@ namespace dlscale::model::cold {
 /// say of it.
 struct ColdTraining {
   std::shared_ptr<const Network> network;
-  Device device;
-  std::string architecture;  ///< of the device: "volta"
+  /// The data sheet of the GPU; several, where its name leaves open which board is meant ("P100").
+  std::vector<Device> devices;
+  std::string architecture;  ///< of the GPU: "volta"
   Run run;                   ///< precision, launches, and the samples of a micro-batch
   ComputeTraits traits;
   double micro_batches = 1;  ///< ≥ 1, of an iteration; their gradients are added up
@@ -40,7 +41,7 @@ class NetworkFiles {
   /// The network of a case by its name, for sequences of `tokens` (0: as the file says), or the
   /// reason why there is none: no file has its layers, or they have other parameters.
   std::variant<std::shared_ptr<const Network>, Reason> find(const cases::CaseNetwork& network,
-                                                            int tokens);
+                                                            int tokens, bool first_1x1_strided);
 
  private:
   std::map<std::pair<std::string, int>, std::shared_ptr<const Network>> read_;

@@ -190,11 +190,10 @@ void check_sets(const ConfigMap& file) {
   if (file.has("cases")) static_cast<void>(file.texts("cases"));
   if (!file.has("sets")) return;
   for (const ConfigMap& one : file.maps("sets")) {
-    one.allow_only({"set", "trainings", "one_gpu"});
+    one.allow_only({"set", "trainings"});
     static_cast<void>(one.name("set"));
     constexpr IntegerRange counts{0, std::numeric_limits<int>::max()};
     static_cast<void>(one.integer("trainings", counts));
-    static_cast<void>(one.integer("one_gpu", counts));
   }
 }
 

@@ -25,7 +25,9 @@ using test::cold_case_on;
 CasePrediction predicted(const ScalingCase& training) {
   static const scaling::FactSources sources = scaling::FactSources::load();
   static const scaling::ScalingFile file = scaling::load_scaling(scaling::usual_scaling);
-  return predict(file.fitted, sources, std::vector{training}).at(0);
+  sheet::KernelFile kernels;
+  kernels.constants = sheet::nominal_constants();
+  return predict(file.fitted, kernels, sources, std::vector{training}).at(0);
 }
 
 double sum_of(const std::vector<PredictedTerm>& terms) {

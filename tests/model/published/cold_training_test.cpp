@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,16 +40,32 @@ std::string reason_of(const ScalingCase& training) {
 }
 
 OneGpuStep step_of(const ScalingCase& training) {
-  return one_gpu_step(known(training), sheet::nominal_constants());
+  return OneGpuTimes(known(training)).step(sheet::nominal_constants());
 }
 
 TEST(ColdTraining, TakesLayersDeviceAndPrecisionFromTheCase) {
   const ColdTraining made = known(cold_case());
   EXPECT_EQ(made.network->name(), "resnet50_v1.5");
-  EXPECT_EQ(made.device.sheet, "v100_sxm2_16gb");
+  ASSERT_EQ(made.devices.size(), 1);
+  EXPECT_EQ(made.devices[0].sheet, "v100_sxm2_16gb");
   EXPECT_EQ(made.run.dtype, DType::f32);
   EXPECT_EQ(made.run.batch, 64);
   EXPECT_EQ(made.micro_batches, 1);
+}
+
+TEST(ColdTraining, TakesEachBoardThatAShortNameMayMean) {
+  const auto seconds = [](const char* gpu) {
+    ScalingCase training = cold_case();
+    training.cluster.gpu = gpu;
+    return step_of(training);
+  };
+  const OneGpuStep any = seconds("P100");
+  const OneGpuStep pcie = seconds("P100-PCIe");
+  const OneGpuStep sxm = seconds("P100-SXM2");
+  EXPECT_LT(sxm.forward, pcie.forward);
+  EXPECT_NEAR(any.forward.si(), std::sqrt(sxm.forward.si() * pcie.forward.si()), 1e-9);
+  EXPECT_LT(any.range.low, pcie.range.low);
+  EXPECT_GT(any.range.high, pcie.range.high);
 }
 
 TEST(ColdTraining, TakesFp32ForTf32WhereTheDeviceHasIt) {

@@ -15,26 +15,6 @@
 namespace dlscale::model::scaling {
 namespace {
 
-TEST(DampedStep, SolvesItsEquations) {
-  const std::vector<double> H = {4, 1, 0, 1, 3, 1, 0, 1, 2};
-  const std::vector<double> g = {1, -2, 3};
-  for (const double damping : {0.0, 0.5}) {
-    const std::vector<double> x = damped_step(H, g, damping);
-    for (std::size_t i = 0; i < 3; ++i) {
-      double sum = g[i] + damping * H[i * 3 + i] * x[i];
-      for (std::size_t j = 0; j < 3; ++j) sum += H[i * 3 + j] * x[j];
-      EXPECT_NEAR(sum, 0, 1e-12);
-    }
-  }
-}
-
-TEST(DampedStep, LeavesWhatNothingDependsOn) {
-  const std::vector<double> x =
-      damped_step(std::vector<double>{2, 0, 0, 0}, std::vector<double>{-2, 0}, 0.0);
-  EXPECT_DOUBLE_EQ(x[0], 1);
-  EXPECT_EQ(x[1], 0);
-}
-
 /// Models with iterations that given parameters take, with errors of 1 % at most.
 struct Study {
   std::list<ScalingModel> models;

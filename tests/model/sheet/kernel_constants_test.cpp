@@ -81,7 +81,7 @@ TEST(KernelConstants, AreRefusedWhereTheyContradictThemselves) {
   test::expect_contains(refusal("256x128", "256 by 128"), "no list of tiles");
   test::expect_contains(refusal("[1, 4, 16", "[1, 16, 4"), "not ascending from 1");
   test::expect_contains(refusal(", source: \"each tensor", ", reason: \"each tensor"), "reason");
-  test::expect_contains(refusal("one_gpu: 44", "one_gpu: banana"), "one_gpu");
+  test::expect_contains(refusal("trainings: 44", "trainings: banana"), "trainings");
 }
 
 std::string loaded_with(std::string_view section) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "model/published/scaling/fit/fit.hpp"
+#include "model/fits/levenberg.hpp"
 
 namespace dlscale::model::scaling {
 namespace {
