@@ -24,6 +24,7 @@
 
 #include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
+#include "app/measure/calibrate_kernels.hpp"
 #include "app/measure/message_logs.hpp"
 #include "app/measure/result_files.hpp"
 #include "app/options/hardware_options.hpp"
@@ -252,6 +253,7 @@ struct CalibrateOptions {
   InterNodeOptions inter_node;
   LogRanks log_ranks;
   CalibrateCases cases;
+  CalibrateKernels kernels;
 };
 
 void check_replaceable(const std::string& path) {
@@ -341,6 +343,7 @@ void add_logs(const std::vector<std::string>& logs, LogRanks ranks, const Cluste
 }
 
 ExitCode calibrate(const CalibrateOptions& options) {
+  if (options.kernels.are_given()) return options.kernels.calibrate(options.output);
   if (options.cases.are_given()) return options.cases.calibrate(options.output);
   if (options.results.empty()) throw CLI::RequiredError("results");
   const bool to_standard_output = options.output == "-";
@@ -423,11 +426,13 @@ void declare_calibrate(CLI::App& verb, ExitCode& result) {
   options->log_ranks.declare(verb);
   options->inter_node.declare(verb);
   options->cases.declare(verb);
+  options->kernels.declare(verb);
   group_options(verb,
                 {{"The hardware that was measured", {"--cluster", "--workers"}},
                  {"Conditions to fit, if the results have several",
                   {"--cache", "--message-cache", "--source", "--backend"}},
                  {"Published trainings", {"--cases", "--choose-terms"}},
+                 {"Published times of kernels", {"--kernels"}},
                  {"Output", {"--output"}},
                  {"Advanced", {"--log-ranks", "--inter-node-bandwidth", "--inter-node-latency"}}});
   verb.footer(

@@ -23,7 +23,7 @@ struct DeviceUnits {
   int multiprocessors = 1;
   int cores = 1;  ///< f32 multiply-adds a clock, of all multiprocessors
   Hertz boost_clock;
-  Hertz base_clock;    ///< under any load; unknown: the lower of the other two
+  Hertz base_clock;    ///< under any load; unknown: as nominal_device() says
   Hertz tensor_clock;  ///< of the peaks of tensor cores
 };
 

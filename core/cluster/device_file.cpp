@@ -20,21 +20,33 @@ namespace {
 
 constexpr IntegerRange year_range{2000, 2100};
 
-/// Limits of GPU clocks, to detect typing errors.
-constexpr double least_clock = 100e6;
-constexpr double most_clock = 10e9;
+/// A number with a unit that no quantity here has.
+struct PlainNumber {
+  std::string_view unit;
+  double least;
+  double most;
+  std::string_view what;
+  std::string_view advice;
+};
 
-Hertz read_clock(const ConfigMap& map, std::string_view key) {
+double read_plain(const ConfigMap& map, std::string_view key, const PlainNumber& wanted) {
   const std::string text = map.text(key);
   double value = 0;
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
   const std::string_view unit(end, static_cast<std::size_t>(last - end));
-  if (error != std::errc{} || unit != " MHz" || !(value * 1e6 >= least_clock) ||
-      !(value * 1e6 <= most_clock)) {
-    map.refuse(key, "no clock of a GPU", "Write one from 100 to 10000 MHz, as \"1530 MHz\".");
+  if (error != std::errc{} || unit != wanted.unit || !(value >= wanted.least) ||
+      !(value <= wanted.most)) {
+    map.refuse(key, wanted.what, wanted.advice);
   }
-  return Hertz(value * 1e6);
+  return value;
+}
+
+Hertz read_clock(const ConfigMap& map, std::string_view key) {
+  constexpr double hertz = 1e6;
+  return Hertz(hertz * read_plain(map, key,
+                                  {" MHz", 100, 10'000, "no clock of a GPU",
+                                   "Write one from 100 to 10000 MHz, as \"1530 MHz\"."}));
 }
 
 template <class Q>
@@ -138,6 +150,16 @@ void read_processor(const ConfigMap& map, DeviceSheet& sheet) {
   sheet.tensor_clock = map.has("tensor_clock")
                            ? read_clock_below(map, "tensor_clock", sheet.boost_clock)
                            : sheet.boost_clock;
+  if (map.has("power")) {
+    sheet.power_w = read_plain(
+        map, "power",
+        {" W", 1, 10'000, "no power of a board", "Write one from 1 to 10000 W, as \"300 W\"."});
+  }
+  if (map.has("process")) {
+    sheet.process_nm = read_plain(
+        map, "process",
+        {" nm", 1, 1000, "no process of a chip", "Write one from 1 to 1000 nm, as \"16 nm\"."});
+  }
   sheet.peak = read_sheet_peak(map.map("peak"));
   check_order(map.map("peak"), sheet.peak);
   check_cores(map, sheet);
@@ -200,7 +222,7 @@ DeviceSheet load_device_sheet(std::string_view name) {
   const ConfigMap map = ConfigMap::load(find_config("devices", name));
   map.allow_only({"device", "name", "aliases", "architecture", "chip", "launched", "memory",
                   "memory_bandwidth", "multiprocessors", "cores", "boost_clock", "base_clock",
-                  "tensor_clock", "peak", "host_link", "nvlink", "sources"});
+                  "tensor_clock", "power", "process", "peak", "host_link", "nvlink", "sources"});
   DeviceSheet sheet;
   sheet.id = map.name("device");
   sheet.name = map.name("name");
@@ -214,11 +236,12 @@ DeviceSheet load_device_sheet(std::string_view name) {
   read_processor(map, sheet);
   sheet.host_link = read_host_link(map);
   if (map.has("nvlink")) sheet.nvlink = read_nvlink(map.map("nvlink"));
-  constexpr std::array<std::string_view, 11> figures{
+  constexpr std::array<std::string_view, 13> figures{
       "launched",        "memory",       "memory_bandwidth",
       "multiprocessors", "cores",        "boost_clock",
-      "base_clock",      "tensor_clock", "peak",
-      "host_link",       "nvlink"};
+      "base_clock",      "tensor_clock", "power",
+      "process",         "peak",         "host_link",
+      "nvlink"};
   sheet.sources = read_sources(map, stated_keys(map, figures));
   return sheet;
 }
@@ -238,10 +261,10 @@ Device nominal_device(const DeviceSheet& sheet, Seconds launch) {
   device.memory_bandwidth = sheet.memory_bandwidth;
   device.memory = sheet.memory;
   device.launch = launch;
-  device.units =
-      DeviceUnits{sheet.multiprocessors, sheet.cores, sheet.boost_clock,
-                  sheet.base_clock.value_or(std::min(sheet.boost_clock, sheet.tensor_clock)),
-                  sheet.tensor_clock};
+  device.units = DeviceUnits{
+      sheet.multiprocessors, sheet.cores, sheet.boost_clock,
+      sheet.base_clock.value_or(std::min(usual_base_share * sheet.boost_clock, sheet.tensor_clock)),
+      sheet.tensor_clock};
   std::vector<std::string> titles;
   for (const DataSource& source : sheet.sources) titles.push_back(source.title);
   device.source = fmt::to_string(fmt::join(titles, "; "));

@@ -47,6 +47,8 @@ struct DeviceSheet {
   std::optional<Hertz> base_clock;  ///< guaranteed under any load; absent: unknown
   /// Clock of the peaks of tensor cores, ≤ boost_clock; boost_clock where the file states none.
   Hertz tensor_clock;
+  std::optional<double> power_w;     ///< of the board, in watts; absent: unknown
+  std::optional<double> process_nm;  ///< of the chip, in nanometres; absent: unknown
   /// By format; absent: not offered, not faster than f32, or unknown. f32 is always present.
   std::map<SheetFormat, FlopsPerSecond> peak;
   std::string host_link;              ///< name of a kind in configs/links
@@ -59,7 +61,11 @@ struct DeviceSheet {
 /// for example an f32 peak that does not follow from cores and clock.
 DeviceSheet load_device_sheet(std::string_view name);
 
-/// The same figures as a Device of a cluster. `launch`, the minimum time of a kernel, is not on
+/// Median of base_clock over boost_clock in the files of configs/devices that have both.
+inline constexpr double usual_base_share = 0.82;
+
+/// The same figures as a Device of a cluster. An unknown base_clock is the usual share of
+/// boost_clock, or tensor_clock if that is lower. `launch`, the minimum time of a kernel, is not on
 /// data sheets.
 Device nominal_device(const DeviceSheet& sheet, Seconds launch);
 

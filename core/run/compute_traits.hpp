@@ -99,6 +99,7 @@ struct ComputeTraits {
   double tokens = 1;
   int tokens_of_sequence = 0;  ///< only in sequences of that many tokens; 0: of any number
   int tokens_from_batch = 0;   ///< only in mini-batches of at least as many sequences
+  bool operator==(const ComputeTraits&) const = default;
 };
 
 /// Kinds of networks: a transformer has a layer of attention.

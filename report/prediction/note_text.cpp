@@ -54,6 +54,9 @@ constexpr std::array all_note_words{
         "from data sheets alone: kernels at the speed that published trainings reach on such "
         "devices, with a 90 % interval of {:.2f} to {:.2f} times; transfers at line rate with "
         "the start-ups that are stated"),
+    NOTE_WORDS(beyond_fitted,
+               "the published trainings are of another kind, so the interval of computing is 1.5 "
+               "times as wide on a logarithmic scale: {}"),
     NOTE_WORDS(software_unknown,
                "what the software does with {} in {} is not stated: kernels are taken as those of "
                "eager PyTorch, and the interval reaches to fused kernels and channels-last images"),

@@ -1,4 +1,5 @@
 #include "core/cluster/device_file.hpp"
+#include "core/base/statistics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/statistics.hpp"
 #include "core/cluster/link_kind.hpp"
 #include "core/config/config_path.hpp"
 #include "tests/core/mutated.hpp"
@@ -31,13 +33,15 @@ cores: 5120
 boost_clock: 1530 MHz
 base_clock: 1290 MHz
 tensor_clock: 1527 MHz
+power: 300 W
+process: 12 nm
 peak: {f64: 7.8 TFLOP/s, f32: 15.7 TFLOP/s, f16: 125 TFLOP/s}
 host_link: pcie3x16
 nvlink: {generation: 2, links: 6, bandwidth: 150 GB/s}
 sources:
   - {of: [memory, peak], title: its data sheet, url: "https://example.org/sheet", checked: true}
   - of: [launched, memory_bandwidth, multiprocessors, cores, boost_clock, base_clock, tensor_clock,
-         host_link, nvlink]
+         power, process, host_link, nvlink]
     title: another
 )";
 
@@ -164,6 +168,8 @@ TEST(DeviceFile, ReadsUnitsIntoSi) {
   ASSERT_TRUE(sheet.base_clock);
   EXPECT_DOUBLE_EQ(sheet.base_clock->si(), 1.29e9);
   EXPECT_DOUBLE_EQ(sheet.tensor_clock.si(), 1.527e9);
+  EXPECT_EQ(sheet.power_w, 300);
+  EXPECT_EQ(sheet.process_nm, 12);
   EXPECT_DOUBLE_EQ(sheet.peak.at(SheetFormat::f16).si(), 125e12);
   ASSERT_TRUE(sheet.nvlink);
   EXPECT_EQ(sheet.nvlink->links, 6);
@@ -179,6 +185,21 @@ TEST(DeviceFile, ClocksMayBeLeftOut) {
   const DeviceSheet sheet = device_file_load_text(text);
   EXPECT_FALSE(sheet.base_clock);
   EXPECT_EQ(sheet.tensor_clock, sheet.boost_clock);
+  const Device device = nominal_device(sheet, Seconds(1e-6));
+  EXPECT_EQ(device.units->base_clock, usual_base_share * sheet.boost_clock);
+}
+
+TEST(DeviceFile, UnknownBaseClockIsTheMedianShareOfBoost) {
+  std::vector<double> shares;
+  for (const DeviceSheet& sheet : DeviceCatalogue::load().sheets()) {
+    if (sheet.base_clock) shares.push_back(*sheet.base_clock / sheet.boost_clock);
+  }
+  EXPECT_NEAR(median(shares), usual_base_share, 0.01);
+}
+
+TEST(DeviceFile, PowerAndProcessNeedTheirUnits) {
+  expect_contains(device_file_error_after("300 W", "0.3 kW"), "/power is \"0.3 kW\" (no power");
+  expect_contains(device_file_error_after("12 nm", "12"), "/process is \"12\" (no process");
 }
 
 TEST(DeviceFile, NoClockIsAboveBoost) {
@@ -229,7 +250,7 @@ TEST(DeviceFile, EveryFigureNeedsASource) {
   EXPECT_EQ(device_file_load_text(test::replaced(small_sheet, "[memory, peak]", "all"))
                 .sources[0]
                 .of.size(),
-            11U);
+            13U);
 }
 
 TEST(DeviceCatalogue, UnknownNameSuggestsTheNearest) {

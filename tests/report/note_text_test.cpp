@@ -61,6 +61,7 @@ std::vector<Note> notes_of_all_kinds() {
       {NoteKind::sheet_kernels, {0.8, 1.4}, {}},
       {NoteKind::software_unknown, {"CNNs", "bf16"}, {}},
       {NoteKind::software_in_part, {"CNNs", "bf16"}, {}},
+      {NoteKind::beyond_fitted, {"nothing by AMD was fitted"}, {}},
       {NoteKind::message_interval, {}, {{"between nodes", 54.0, time}}},
       {NoteKind::network_kind_unknown, {"a"}, {}},
       {NoteKind::device_links_unknown, {"a"}, {}},

@@ -217,8 +217,8 @@ std::span<const ConstantKey> fitted_to_kernels() {
 
 KernelFile load_kernel_file(const std::filesystem::path& path) {
   const ConfigMap file = ConfigMap::load(path);
-  file.allow_only(
-      {"schema", "version", "cases", "sets", "fitted", "fixed", "interval", "without", "kernels"});
+  file.allow_only({"schema", "version", "cases", "sets", "fitted", "fixed", "interval", "without",
+                   "kernels", "domain"});
   if (file.text("schema") != "dlscale.kernel_times") {
     file.refuse("schema", "another kind of file", "Name a model of kernels by data sheets.");
   }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/base/error.hpp"
+#include "model/roofline/sheet/arithmetic.hpp"
 #include "model/roofline/sheet/products.hpp"
 #include "model/roofline/sheet/ways.hpp"
 
@@ -14,10 +15,6 @@ namespace dlscale::model::sheet {
 namespace {
 
 constexpr double f32_bytes = 4;
-/// Multiply-adds that a multiprocessor issues a clock; GPUs with more cores leave some idle.
-constexpr double most_issued = 128;
-/// A peak in 16 bits above this multiple of that in f32 is one of tensor cores.
-constexpr double least_gain = 1.05;
 /// Bytes of f32 a parameter that a pass, a cast of gradients and weights, and the addition of
 /// gradients read and write.
 constexpr double pass_bytes = 4;
@@ -58,38 +55,6 @@ double kernels_per_tensor(const ComputeTraits& traits, const KernelConstants& co
 
 bool is_half(DType dtype) {
   return element_bytes(dtype) == 2;
-}
-
-Arithmetic plain_cores(const Device& device, DType dtype) {
-  const DeviceUnits& units = *device.units;
-  Arithmetic on;
-  on.units = units.multiprocessors;
-  on.peak_clock = units.boost_clock.si();
-  on.base_clock = units.base_clock.si();
-  on.flops_per_clock = device.peak.at(DType::f32).si() / on.units / on.peak_clock;
-  on.issue = std::min(1.0, most_issued * units.multiprocessors / units.cores);
-  on.bandwidth = device.memory_bandwidth;
-  on.element_bytes = static_cast<double>(element_bytes(dtype));
-  return on;
-}
-
-Arithmetic tensor_cores(const Device& device, DType dtype) {
-  Arithmetic on = plain_cores(device, dtype);
-  on.tensor_cores = true;
-  on.peak_clock = device.units->tensor_clock.si();
-  on.flops_per_clock = device.peak.at(dtype).si() / on.units / on.peak_clock;
-  return on;
-}
-
-/// The arithmetic that products in a precision may take, ordinary cores first.
-std::vector<Arithmetic> arithmetic_in(const Device& device, DType dtype) {
-  std::vector<Arithmetic> all{plain_cores(device, dtype)};
-  const auto peak = device.peak.find(dtype);
-  if (dtype == DType::f32 || peak == device.peak.end()) return all;
-  const bool tensor =
-      dtype == DType::tf32 || peak->second > least_gain * device.peak.at(DType::f32);
-  if (tensor) all.push_back(tensor_cores(device, dtype));
-  return all;
 }
 
 /// A linear product of which only a share of the rows is computed.

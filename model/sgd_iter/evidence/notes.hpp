@@ -48,6 +48,7 @@ enum class NoteKind {
   computing_interval,
   other_evidence,
   sheet_kernels,
+  beyond_fitted,
   software_unknown,
   software_in_part,
   message_interval,

@@ -1,6 +1,7 @@
 #include "model/sgd_iter/kernels/kernel_time.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include "core/base/remedy.hpp"
 #include "core/base/statistics.hpp"
 #include "model/roofline/sheet/step_times.hpp"
+#include "model/sgd_iter/kernels/sheet_times.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/topology.hpp"
 
@@ -173,20 +175,6 @@ struct KernelTimes::Unfused {
   KernelTimes times;
 };
 
-/// Times of kernels by a data sheet.
-struct KernelTimes::BySheet {
-  BySheet(const Network& network, const Machine& machine, const Run& run)
-      : device(&machine.cluster.device),
-        traits(sheet::traits_for(network, run.dtype, machine.software)),
-        times(network, *device, run, traits, constants),
-        range(sheet::kernel_range(times, traits, run.dtype, constants)) {}
-  const sheet::KernelConstants& constants = sheet::nominal_constants();
-  const Device* device;
-  ComputeTraits traits;
-  sheet::StepTimes times;
-  sheet::TimeRange range;
-};
-
 KernelTimes::KernelTimes(const Network& network, const Machine& machine, const Run& run,
                          int ranks_on_node, Notes& notes)
     : network_(&network),
@@ -199,8 +187,11 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
     data_sheet(machine.cluster, run.dtype, notes);  // refuses a precision without a peak
     const Device& device = machine.cluster.device;
     if (sheet::has_kernel_times(device)) {
-      by_sheet_ = std::make_unique<BySheet>(network, machine, run);
+      by_sheet_ = sheet_times(network, machine, run);
       notes.add(NoteKind::sheet_kernels, {by_sheet_->range.low, by_sheet_->range.high});
+      if (!by_sheet_->beyond.empty()) {
+        notes.add(NoteKind::beyond_fitted, {fmt::to_string(fmt::join(by_sheet_->beyond, "; "))});
+      }
       note_software(network, run.dtype);
     }
     return;
@@ -306,7 +297,7 @@ void KernelTimes::find_usual_give() {
 
 std::optional<Estimate<Seconds>> KernelTimes::update(Bytes parameters) const {
   if (!by_sheet_) return std::nullopt;
-  return with_range(sheet::update_time(*network_, *by_sheet_->device, *run_, by_sheet_->traits,
+  return with_range(sheet::update_time(*network_, by_sheet_->device, *run_, by_sheet_->traits,
                                        by_sheet_->constants, parameters),
                     by_sheet_->range);
 }

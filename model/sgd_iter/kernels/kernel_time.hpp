@@ -17,6 +17,8 @@
 
 namespace dlscale::model {
 
+struct SheetTimes;
+
 /// A fused network (core/network/relu_fusion.hpp) with every ReLU as a separate layer again, and
 /// the separate steps that do the work of each fused step. It stands in for fused kernels that were
 /// not measured.
@@ -75,7 +77,8 @@ TimeSource affine_source(const Machine& machine, const std::vector<AffineFit>& f
 ///   never measured: the roofline that this machine's measured kernels span (at as many ranks or
 ///     the nearest number), at the efficiency that kernels of the same kind and pass reach, else of
 ///     the same pass, else all;
-///   nominal machine: what kernels reach by the data sheet of a GPU (roofline/sheet/step_times.hpp);
+///   nominal machine: what kernels reach by the data sheet of a GPU
+///   (roofline/sheet/step_times.hpp);
 ///     else the roofline at full peak, and the launch time.
 /// All but the first and the last are noted.
 ///
@@ -138,7 +141,6 @@ class KernelTimes {
   [[nodiscard]] int nearest_ranks_on_node(const Kernels& kernels) const;
   void keep_comparable();
   void note_other_ranks(int ranks_on_node, const std::string& kernel) const;
-
   const Network* network_;
   const Machine* machine_;
   const Run* run_;
@@ -153,9 +155,8 @@ class KernelTimes {
   std::array<std::array<double, 3>, 3> mean_pressure_{};
   std::optional<Estimate<Seconds>> usual_give_;  ///< empty: measured with no kernel
   std::unique_ptr<const Unfused> unfused_;       ///< where fused kernels were not measured
-  struct BySheet;
+  std::shared_ptr<SheetTimes> by_sheet_;         ///< of nominal machines of GPUs with a data sheet
   void note_software(const Network& network, DType dtype) const;
-  std::unique_ptr<BySheet> by_sheet_;  ///< of nominal machines of GPUs with a data sheet
 };
 
 }  // namespace dlscale::model

@@ -1,0 +1,304 @@
+#include "model/published/kernels/product_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "model/fits/piecewise.hpp"
+#include "model/published/scaling/fit/fit.hpp"
+#include "model/published/scaling/fit/interval.hpp"
+#include "model/roofline/sheet/arithmetic.hpp"
+#include "model/roofline/sheet/product_time.hpp"
+
+namespace dlscale::model::published {
+namespace {
+
+using Constants = sheet::KernelConstants;
+using Vector = std::vector<double>;
+
+constexpr double residual_scale = 0.1;
+constexpr double samples_of_a_group = 60;
+constexpr int rounds = 20;
+
+std::string kernel_of(const sheet::Product& product) {
+  if (product.kind == sheet::ProductKind::linear) return "product";
+  if (product.pass == Pass::forward) return "convolution forward";
+  return product.pass == Pass::backward_data ? "convolution data" : "convolution weights";
+}
+
+/// GPU, precision and kind of kernels.
+using Group = std::tuple<std::string, DType, std::string>;
+
+Group group_of(const KernelSample& sample) {
+  return {sample.gpu->id, sample.dtype, kernel_of(sample.product)};
+}
+
+/// A sample with what does not depend on the constants.
+struct Case {
+  const KernelSample* sample;
+  std::vector<sheet::Arithmetic> arithmetic;
+};
+
+Case case_of(const KernelSample& sample, const Constants& constants) {
+  const Device device = nominal_device(*sample.gpu, Seconds(1e-6));  // whose launch is not used
+  Case made{&sample, sheet::arithmetic_in(device, sample.dtype)};
+  for (sheet::Arithmetic& on : made.arithmetic) {
+    on.board_load = sheet::board_load(*sample.gpu, constants);
+  }
+  return made;
+}
+
+Seconds time_of(const Case& one, const Constants& constants) {
+  constexpr double age = 0;  // of libraries
+  Seconds least(std::numeric_limits<double>::infinity());
+  for (const sheet::Arithmetic& on : one.arithmetic) {
+    Seconds time = sheet::product_time(one.sample->product, on, age, constants);
+    if (on.tensor_cores) time += sheet::layout_time(one.sample->product, on, constants);
+    least = std::min(least, time);
+  }
+  return least + Seconds(constants.kernel_overhead);
+}
+
+/// ln(t / measured)
+double error_of(const Case& one, const Constants& constants) {
+  return std::log(time_of(one, constants) / one.sample->time);
+}
+
+/// The problem as least squares of functions of ln p.
+class Problem {
+ public:
+  Problem(std::vector<const Case*> cases, const sheet::KernelFile& file, const Constants& start)
+      : cases_(std::move(cases)), file_(file), start_(start) {
+    std::map<Group, double> counts;
+    for (const Case* one : cases_) ++counts[group_of(*one->sample)];
+    for (const Case* one : cases_) {
+      weights_.push_back(std::sqrt(samples_of_a_group / counts.at(group_of(*one->sample))));
+    }
+  }
+
+  [[nodiscard]] Constants at(const Vector& logs) const {
+    Constants constants = start_;
+    std::size_t i = 0;
+    for (const sheet::ConstantKey& one : sheet::fitted_to_kernels()) {
+      constants.*one.value = std::exp(logs[i++]);
+    }
+    return constants;
+  }
+
+  [[nodiscard]] Vector priors() const {
+    Vector logs;
+    for (const sheet::ConstantKey& one : sheet::fitted_to_kernels()) {
+      logs.push_back(std::log(prior(one).prior));
+    }
+    return logs;
+  }
+
+  /// Residuals whose squares add up to the loss.
+  [[nodiscard]] Vector residuals(const Vector& logs) const {
+    const Constants constants = at(logs);
+    Vector all;
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      const double z = error_of(*cases_[i], constants) / residual_scale;
+      all.push_back(weights_[i] * std::copysign(std::sqrt(2 * (std::hypot(1, z) - 1)), z));
+    }
+    std::size_t i = 0;
+    for (const sheet::ConstantKey& one : sheet::fitted_to_kernels()) {
+      all.push_back((logs[i++] - std::log(prior(one).prior)) / prior(one).spread);
+    }
+    return all;
+  }
+
+ private:
+  [[nodiscard]] const sheet::FittedConstant& prior(const sheet::ConstantKey& one) const {
+    return file_.kernels.find(one.key)->second;
+  }
+  std::vector<const Case*> cases_;
+  const sheet::KernelFile& file_;
+  Constants start_;
+  Vector weights_;
+};
+
+double mean(const Vector& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double dot(const Vector& a, const Vector& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+/// The logarithms after a round of Levenberg's and Marquardt's method, which gains if it can.
+Vector improved(const Problem& problem, const Vector& logs, double& damping) {
+  constexpr double difference = 1e-3;
+  const Vector here = problem.residuals(logs);
+  const std::size_t n = logs.size();
+  std::vector<Vector> slopes;
+  for (std::size_t j = 0; j < n; ++j) {
+    Vector moved = logs;
+    moved[j] += difference;
+    slopes.push_back(problem.residuals(moved));
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      slopes[j][i] = (slopes[j][i] - here[i]) / difference;
+    }
+  }
+  Vector g(n);
+  Vector H(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    g[i] = dot(slopes[i], here);
+    for (std::size_t j = 0; j < n; ++j) H[i * n + j] = dot(slopes[i], slopes[j]);
+  }
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    const Vector step = scaling::damped_step(H, g, damping);
+    Vector there = logs;
+    for (std::size_t j = 0; j < n; ++j) there[j] += std::clamp(step[j], -0.5, 0.5);
+    const Vector residuals = problem.residuals(there);
+    if (dot(residuals, residuals) < dot(here, here)) {
+      damping = std::max(damping / 5, 1e-6);
+      return there;
+    }
+    damping *= 4;
+  }
+  return logs;
+}
+
+Constants fitted(const Problem& problem) {
+  constexpr double least_move = 1e-5;
+  Vector logs = problem.priors();
+  double damping = 1e-2;
+  for (int round = 0; round < rounds; ++round) {
+    const Vector before = logs;
+    logs = improved(problem, before, damping);
+    double moved = 0;
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+      moved = std::max(moved, std::abs(logs[i] - before[i]));
+    }
+    if (moved < least_move) break;
+  }
+  return problem.at(logs);
+}
+
+bool is_product(const Case& one) {
+  return one.sample->product.kind == sheet::ProductKind::linear;
+}
+
+/// A fit without a GPU, or to all if its name is empty.
+Constants fit_without(const std::string& gpu, std::span<const Case> cases,
+                      const sheet::KernelFile& file) {
+  std::vector<const Case*> taken;
+  for (const Case& one : cases) {
+    if (is_product(one) && one.sample->gpu->id != gpu) taken.push_back(&one);
+  }
+  return fitted(Problem(std::move(taken), file, sheet::alone(file)));
+}
+
+KernelScore score_of(const Group& group, const std::vector<double>& errors) {
+  KernelScore score;
+  std::tie(score.gpu, score.dtype, score.kernel) = group;
+  score.cases = errors.size();
+  std::vector<double> shares;
+  std::vector<double> absolute;
+  for (const double error : errors) {
+    shares.push_back(std::exp(error) - 1);
+    absolute.push_back(std::abs(shares.back()));
+  }
+  score.median = median(absolute);
+  score.mean = mean(absolute);
+  score.bias = median(shares);
+  return score;
+}
+
+/// Share of the errors of a group in the interval that those of other GPUs make.
+double covered(const Group& group, const std::map<Group, std::vector<double>>& errors) {
+  std::vector<scaling::Weighted> others;
+  for (const auto& [other, values] : errors) {
+    if (std::get<0>(other) == std::get<0>(group) || std::get<2>(other) != std::get<2>(group)) {
+      continue;
+    }
+    for (const double value : values) {
+      others.push_back({value, 1 / static_cast<double>(values.size())});
+    }
+  }
+  if (others.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const double low = scaling::weighted_quantile(others, 0.05);
+  const double high = scaling::weighted_quantile(others, 0.95);
+  const std::vector<double>& own = errors.at(group);
+  const auto within =
+      std::ranges::count_if(own, [&](double error) { return error >= low && error <= high; });
+  return static_cast<double>(within) / static_cast<double>(own.size());
+}
+
+std::map<std::string, sheet::FittedConstant, std::less<>> with_jackknife(
+    const Constants& all, const std::map<std::string, Constants>& without,
+    const sheet::KernelFile& file) {
+  std::map<std::string, sheet::FittedConstant, std::less<>> constants = file.kernels;
+  for (const sheet::ConstantKey& one : sheet::fitted_to_kernels()) {
+    std::vector<double> logs;
+    for (const auto& [gpu, fit] : without) logs.push_back(std::log(fit.*one.value));
+    const auto n = static_cast<double>(logs.size());
+    const double centre = mean(logs);
+    double squares = 0;
+    for (const double log : logs) squares += (log - centre) * (log - centre);
+    const double ninety = deviations_of_90 * std::sqrt((n - 1) / n * squares);
+    sheet::FittedConstant& constant = constants.find(one.key)->second;
+    constant.value = all.*one.value;
+    constant.low = constant.value * std::exp(-ninety);
+    constant.high = constant.value * std::exp(ninety);
+  }
+  return constants;
+}
+
+}  // namespace
+
+Seconds kernel_time(const KernelSample& sample, const sheet::KernelConstants& constants) {
+  return time_of(case_of(sample, constants), constants);
+}
+
+KernelFit fit_kernels(std::span<const KernelSample> samples, const sheet::KernelFile& file,
+                      void (*progress)(std::size_t, std::size_t)) {
+  std::vector<Case> cases;
+  std::set<std::string> gpus;
+  for (const KernelSample& sample : samples) {
+    cases.push_back(case_of(sample, file.constants));
+    if (is_product(cases.back())) gpus.insert(sample.gpu->id);
+  }
+  constexpr std::size_t least = 3;
+  if (gpus.size() < least) {
+    throw ConfigError(fmt::format(
+        "these files have products of {} GPUs with data sheets, and a fit that leaves one out "
+        "needs {}. Add files.",
+        gpus.size(), least));
+  }
+  const auto report = [&](std::size_t done) {
+    if (progress != nullptr) progress(done, gpus.size() + 1);
+  };
+  std::map<std::string, Constants> without;
+  for (const std::string& gpu : gpus) {
+    report(without.size());
+    without.emplace(gpu, fit_without(gpu, cases, file));
+  }
+  report(gpus.size());
+  const Constants all = fit_without("", cases, file);
+  report(gpus.size() + 1);
+  std::map<Group, std::vector<double>> errors;
+  for (const Case& one : cases) {
+    const auto fit = without.find(one.sample->gpu->id);
+    const Constants& constants = fit == without.end() ? all : fit->second;
+    errors[group_of(*one.sample)].push_back(error_of(one, constants));
+  }
+  KernelFit made;
+  made.fitted = with_jackknife(all, without, file);
+  for (const auto& [group, values] : errors) {
+    made.scores.push_back(score_of(group, values));
+    made.scores.back().covered = covered(group, errors);
+  }
+  return made;
+}
+
+}  // namespace dlscale::model::published
