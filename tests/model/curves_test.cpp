@@ -169,12 +169,19 @@ TEST(RankLaws, TheLogarithmicOneWeighsRelativeErrorsAndTheLargestMost) {
   EXPECT_NEAR(logarithmic(uneven, 16).si(), y + slope * (4 - x), 1e-12);
 }
 
-TEST(RankLaws, NeverFallButThePower) {
+TEST(RankLaws, NeverFall) {
   const std::vector<RankTime> falling{{2, Seconds(4)}, {4, Seconds(2)}};
   EXPECT_GE(logarithmic(falling, 64), Seconds(2));
   EXPECT_LE(logarithmic(falling, 64), Seconds(4));
   EXPECT_DOUBLE_EQ(linear(falling, 64).si(), 2);
-  EXPECT_DOUBLE_EQ(power(falling, 8).si(), 1);
+  EXPECT_DOUBLE_EQ(power(falling, 8).si(), 2);
+}
+
+TEST(RankLaws, MeetAtTheGeometricMeanOfLogarithmAndPower) {
+  const std::vector<RankTime> given{{2, Seconds(1)}, {8, Seconds(4)}};
+  const double by_logarithm = 5.5;  // 1 + 1.5 lg (p / 2)
+  const double by_power = 8;        // p / 2
+  EXPECT_NEAR(between_laws(given, 16).si(), std::sqrt(by_logarithm * by_power), 1e-12);
 }
 
 TEST(LinkRings, OfAHybridCubeMeshAreAsManyAsItsLinksCarry) {
@@ -225,12 +232,14 @@ TEST(PredictCurves, SaysWhenSizesLieBeyondThoseGiven) {
   EXPECT_GT(small.high.value(), 1.1024e-5);             // as long as 1 KiB
 }
 
-TEST(PredictCurves, MoreRanksFollowTheLogarithmOfTheirNumber) {
+TEST(PredictCurves, MoreRanksLieBetweenTheLogarithmAndAPowerOfTheirNumber) {
   const std::vector<GivenCurve> curves{line(4, 4, 2e-5, 1e-9), line(8, 8, 3e-5, 1e-9),
                                        line(2, 2, 1e-5, 1e-9)};
   const CurveCase curve = asked(32, 32, curves, {1024, 1e8});
-  EXPECT_NEAR(times(curve)[0], 5e-5 + 1024e-9, 1e-12);
-  EXPECT_NEAR(times(curve)[1], 0.1 + 5e-5, 1e-9);
+  const double last = 3e-5 + 1024e-9;
+  const double exponent = std::log(last / (1e-5 + 1024e-9)) / std::log(4.0);
+  EXPECT_NEAR(times(curve)[0], std::sqrt((5e-5 + 1024e-9) * last * std::pow(4.0, exponent)), 1e-12);
+  EXPECT_NEAR(times(curve)[1], 0.1 + 5e-5, 1e-8);
   const PredictedValue small = value(curve);
   EXPECT_LT(small.low.value(), 3e-5 + 1024e-9);              // no growth
   EXPECT_GT(small.high.value(), 3e-5 + 1024e-9 + 6 * 1e-5);  // as a ring

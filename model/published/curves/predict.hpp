@@ -10,7 +10,7 @@ namespace dlscale::model {
 /// 90 % interval; a cases::CurvePredictor. The first line that applies is used:
 ///   the number of ranks itself is given         interpolated by size                 SizeCurve
 ///   GPUs of a node that rings of links join     size with the same load of a link    ringed()
-///   several numbers of ranks                    a + s lg p by size                   more_ranks()
+///   several numbers of ranks                    a + s lg p and p^s by size           more_ranks()
 ///   one number of ranks                         latency lg p, the rest as a ring     one_step()
 ///   one node given, several asked               hierarchical, links by data sheet    over_nodes()
 /// The terms are latency and transfer of the largest size asked. Reasons for outside_domain are

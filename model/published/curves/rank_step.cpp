@@ -101,7 +101,12 @@ Seconds power(std::span<const RankTime> given, double ranks) {
   const RankTime& first = given.front();
   const RankTime& last = given.back();
   const double exponent = std::log(last.time / first.time) / std::log(last.ranks / first.ranks);
-  return std::pow(ranks / last.ranks, exponent) * last.time;
+  return std::pow(ranks / last.ranks, std::max(exponent, 0.0)) * last.time;
+}
+
+Seconds between_laws(std::span<const RankTime> given, double ranks) {
+  const Seconds by_logarithm = logarithmic(given, ranks);
+  return std::sqrt(power(given, ranks) / by_logarithm) * by_logarithm;
 }
 
 double split_growth(const RankStep& step, double latency, double latency_growth) {
@@ -148,16 +153,16 @@ double rank_doubt(std::span<const RankCurve> given, const AskedRanks& asked, Byt
   const std::span<const RankCurve> others = given.first(given.size() - 1);
   const RankStep step{asked.collective, others.back().ranks, last.ranks};
   const Seconds foretold = others.size() == 1 ? stepped(others.front(), step, m, tree_growth(step))
-                                              : logarithmic(times_of(others, m), last.ranks);
+                                              : between_laws(times_of(others, m), last.ranks);
   return std::abs(std::log(foretold / last.times.time(m)));
 }
 
 CurveTime more_ranks(std::span<const RankCurve> given, const AskedRanks& asked, Bytes m) {
   const std::vector<RankTime> times = times_of(given, m);
   const SizeCurve& last = given.back().times;
-  const Seconds value = logarithmic(times, asked.ranks);
-  std::vector<Seconds> laws{times.back().time, linear(times, asked.ranks),
-                            power(times, asked.ranks)};
+  const Seconds value = between_laws(times, asked.ranks);
+  std::vector<Seconds> laws{times.back().time, logarithmic(times, asked.ranks),
+                            linear(times, asked.ranks), power(times, asked.ranks)};
   add_beyond(laws, last, m, value);
   return ranged(value, laws, rank_noise + rank_doubt(given, asked, m) + last.spread(m),
                 last.latency_share(m));
