@@ -25,6 +25,7 @@
 #include "app/options/training_time_options.hpp"
 #include "app/predict/memory_answer.hpp"
 #include "app/predict/predict_cases.hpp"
+#include "app/predict/predict_collective.hpp"
 #include "app/predict/predict_parts.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
@@ -163,6 +164,7 @@ struct PredictOptions : TrainingOptions {
   StragglerOptions stragglers;
   PredictTimed timed;
   PredictCases cases;
+  PredictCollective collective;
   DocumentOutput output;
 };
 
@@ -314,6 +316,10 @@ ExitCode predict(PredictOptions& options) {
     return options.cases.predict(
         options.output.only_path("predictions of cases are lines of JSON"));
   }
+  if (options.collective.is_given()) {
+    options.output.write(options.collective.predict(options, options.ranks));
+    return ExitCode::ok;
+  }
   if (options.timed.are_given()) {
     options.values = overlay(usual_values(), options.values);
     options.output.write(
@@ -359,6 +365,7 @@ void group_predict_options(CLI::App& verb) {
        {"On what", {"--cluster", "--machine", "--inter-node-bandwidth", "--device"}},
        {"How it trains", {"--framework", "--schedule", "--synchronisation", "--bucket", "--dtype"}},
        {"From other inputs than a network", {"--layer-times", "--cases"}},
+       {"Messages alone", {"--collective", "--sizes", "--algorithm"}},
        {"Output", {"--format", "--output", "--trace"}},
        {"Advanced: hardware", {"--inter-node-latency", "--set", "--sharp"}},
        {"Advanced: exchange of gradients",
@@ -417,6 +424,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->messages.declare(verb);
   options->timed.declare(verb);
   options->cases.declare(verb);
+  options->collective.declare(verb);
   group_predict_options(verb);
   verb.footer(
       "Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16\n"

@@ -10,6 +10,7 @@
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/measure/result_files.hpp"
+#include "app/roofline/show_device.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
@@ -32,6 +33,7 @@ struct PlaceOptions {
   std::vector<std::string> results;
   int threads = 1;
   std::string cluster;
+  ShowDevice device;
   DocumentOutput output;
 };
 
@@ -118,6 +120,11 @@ ConfigError nothing_to_place(int threads, int unbounded) {
 }
 
 ExitCode show_placed(const PlaceOptions& options) {
+  if (options.device.is_given()) {
+    options.output.write(options.device.show());
+    return ExitCode::ok;
+  }
+  if (options.results.empty()) throw CLI::RequiredError("results, or --device and --network");
   const auto peak = data_sheet_peak(options.cluster);
   const std::vector<ResultFile> files =
       results_of(options.results, {"conv", "memory", "gemm", "peak"});
@@ -144,14 +151,15 @@ ExitCode show_placed(const PlaceOptions& options) {
 
 void declare_show_placed(CLI::App& verb, ExitCode& result) {
   auto* command = verb.add_subcommand(
-      "show", "Show measured convolutions below the measured limits of arithmetic and memory");
+      "show",
+      "Show measured convolutions below the measured limits of arithmetic and memory, or a network "
+      "below those of a data sheet");
   auto options = std::make_shared<PlaceOptions>();
   command
       ->add_option("results", options->results,
                    "Result files or folders of bench conv and bench memory, and of bench peak and "
                    "bench gemm where there are some")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   command
       ->add_option("--threads", options->threads,
                    "Show convolutions measured with this number of threads")
@@ -164,7 +172,10 @@ void declare_show_placed(CLI::App& verb, ExitCode& result) {
           "file")
       ->type_name("CLUSTER");
   options->output.declare(*command);
-  command->footer("Example: dlscale roofline show conv.jsonl memory.jsonl peak.jsonl");
+  options->device.declare(*command);
+  command->footer(
+      "Example: dlscale roofline show conv.jsonl memory.jsonl peak.jsonl\n"
+      "Example: dlscale roofline show --device gtx_980 --network vgg16 --batch 32");
   command->callback([options, &result] { result = show_placed(*options); });
 }
 

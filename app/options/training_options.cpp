@@ -84,31 +84,6 @@ InputCopy input_copy(const TrainingOptions& options, const Cluster& cluster) {
   return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
 }
 
-/// Replaces the measured or default all-reduce by the requested one. The rules of a cluster
-/// determine how data sheets are read.
-void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) {
-  if (!options.values.all_reduce) return;
-  const std::string& wanted = *options.values.all_reduce;
-  Cluster& cluster = machine.cluster;
-  const std::vector<std::string> rules{"ring", "hierarchical", "nccl", "quickest"};
-  const bool is_rule = std::ranges::find(rules, wanted) != rules.end();
-  if (wanted == "quickest" && machine.fitted) {
-    throw ConfigError(fmt::format(
-        "--all-reduce quickest is how the data sheets of a cluster are read, and machine {} was "
-        "measured. Leave it out, or ask for best.",
-        cluster.name));
-  }
-  if (is_rule) cluster.all_reduce = parse_all_reduce_rule(wanted);
-  if (machine.fitted || !is_rule) machine.all_reduce_override = wanted;
-  if (!is_rule) model::check_all_reduce_override(wanted);
-  if (wanted != "nccl" || cluster.nccl) return;
-  throw ConfigError(
-      fmt::format("--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} "
-                  "does not say it. Add the key nccl to the cluster "
-                  "(docs/reference/configuration), or ask for ring or hierarchical.",
-                  cluster.name));
-}
-
 /// The place of normalisation; by default that of the training engine.
 Normalisation normalisation(const TrainingOptions& options, const Cluster& cluster) {
   if (options.values.normalisation) return *options.values.normalisation;
@@ -170,7 +145,7 @@ void TrainingOptions::check_hardware() const {
 
 model::Machine TrainingOptions::find_machine(const InterNodeOptions& link) const {
   model::Machine found = choose_machine(*this);
-  choose_all_reduce(*this, found);
+  if (values.all_reduce) model::set_all_reduce(found, *values.all_reduce);
   messages.apply(found);
   link.apply(found.cluster);
   found.inter_node_stated = link.given();

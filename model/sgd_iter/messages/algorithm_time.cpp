@@ -95,6 +95,16 @@ AlgorithmSequence chosen_by_rule(std::string_view rule, Collective collective,
   return chosen;
 }
 
+const AlgorithmFit* measured_algorithm(const Machine& machine, const Placement& placement,
+                                       Collective collective, std::string_view name) {
+  for (const AlgorithmFit& fit : machine.algorithms) {
+    if (fit.carrier.collective != to_string(collective) || fit.asked != name) continue;
+    if (placement.nodes() > 1 && machine.inter_node_stated) continue;
+    if (predict_message(fit, placement, Bytes(1e6))) return &fit;
+  }
+  return nullptr;
+}
+
 std::string refusal_of(std::string_view asked, std::string_view why, std::string_view instead) {
   return fmt::format("{} cannot be predicted here: {}. {}", asked, why, instead);
 }

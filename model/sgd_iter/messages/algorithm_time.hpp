@@ -40,6 +40,11 @@ std::vector<std::string_view> choosing_rules(collective::Collective collective);
 AlgorithmSequence chosen_by_rule(std::string_view rule, collective::Collective collective,
                                  const Placement& placement, Bytes m, std::string_view asked);
 
+/// The fit to messages of a collective that an algorithm carried out (bench comm --algorithm NAME),
+/// which covers the placement; nullptr if there is none.
+const AlgorithmFit* measured_algorithm(const Machine& machine, const Placement& placement,
+                                       collective::Collective collective, std::string_view name);
+
 /// "all-reduce by ring cannot be predicted here: WHY. INSTEAD"
 std::string refusal_of(std::string_view asked, std::string_view why, std::string_view instead);
 

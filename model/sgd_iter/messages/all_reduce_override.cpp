@@ -71,6 +71,27 @@ void check_all_reduce_override(std::string_view name) {
       fmt::format("\"{}\" is not an algorithm of all-reduce. {}", name, suggestion(name, known)));
 }
 
+void set_all_reduce(Machine& machine, std::string_view wanted) {
+  Cluster& cluster = machine.cluster;
+  constexpr std::array<std::string_view, 4> rules{"ring", "hierarchical", "nccl", "quickest"};
+  const bool is_rule = std::ranges::find(rules, wanted) != rules.end();
+  if (wanted == "quickest" && machine.fitted) {
+    throw ConfigError(fmt::format(
+        "all-reduce quickest is how the data sheets of a cluster are read, and machine {} was "
+        "measured. Leave it out, or ask for best.",
+        cluster.name));
+  }
+  if (is_rule) cluster.all_reduce = parse_all_reduce_rule(wanted);
+  if (machine.fitted || !is_rule) machine.all_reduce_override = wanted;
+  if (!is_rule) check_all_reduce_override(wanted);
+  if (wanted != "nccl" || cluster.nccl) return;
+  throw ConfigError(
+      fmt::format("all-reduce nccl needs to know what NCCL's cost model does, and cluster {} "
+                  "does not say it. Add the key nccl to the cluster "
+                  "(docs/reference/configuration), or ask for ring or hierarchical.",
+                  cluster.name));
+}
+
 AllReduceOverride::AllReduceOverride(const Machine& machine, const Placement& placement,
                                      Schedule schedule, std::string name, Notes& notes)
     : machine_(&machine),
@@ -94,14 +115,8 @@ AllReduceOverride::AllReduceOverride(const Machine& machine, const Placement& pl
   static_cast<void>(answer(gradient_element));  // throws early the errors of any size
 }
 
-/// The fit to messages executed by that algorithm.
 const AlgorithmFit* AllReduceOverride::carried_out() const {
-  for (const AlgorithmFit& fit : machine_->algorithms) {
-    if (fit.carrier.collective != "all_reduce" || fit.asked != name_) continue;
-    if (placement_.nodes() > 1 && machine_->inter_node_stated) continue;
-    if (predict_message(fit, placement_, Bytes(1e6))) return &fit;
-  }
-  return nullptr;
+  return measured_algorithm(*machine_, placement_, Collective::all_reduce, name_);
 }
 
 AlgorithmSequence AllReduceOverride::algorithms(Bytes m) const {

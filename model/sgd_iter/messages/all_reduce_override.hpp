@@ -23,6 +23,11 @@ inline constexpr std::string_view adding_switches = "sharp";
 /// Throws ConfigError for any other word.
 void check_all_reduce_override(std::string_view name);
 
+/// Replaces the measured or usual all-reduce of a prediction by the one that predict --all-reduce
+/// names. The rules of a cluster say how its data sheets are read, and so set Cluster::all_reduce.
+/// Throws ConfigError for an unknown word, and for one that the machine cannot answer.
+void set_all_reduce(Machine& machine, std::string_view wanted);
+
 /// All-reduces by a given algorithm, whatever a library was measured to do. If its execution was
 /// measured and fitted (bench comm --algorithm NAME), that fit and its closed form; else
 /// AlgorithmTimes. adding_switches: in_network_all_reduce() over the same links; only over several
