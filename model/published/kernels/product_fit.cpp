@@ -12,8 +12,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "model/fits/levenberg.hpp"
 #include "model/fits/piecewise.hpp"
-#include "model/published/scaling/fit/fit.hpp"
 #include "model/published/scaling/fit/interval.hpp"
 #include "model/roofline/sheet/arithmetic.hpp"
 #include "model/roofline/sheet/product_time.hpp"
@@ -26,7 +26,6 @@ using Vector = std::vector<double>;
 
 constexpr double residual_scale = 0.1;
 constexpr double samples_of_a_group = 60;
-constexpr int rounds = 20;
 
 std::string kernel_of(const sheet::Product& product) {
   if (product.kind == sheet::ProductKind::linear) return "product";
@@ -80,7 +79,7 @@ class Problem {
     std::map<Group, double> counts;
     for (const Case* one : cases_) ++counts[group_of(*one->sample)];
     for (const Case* one : cases_) {
-      weights_.push_back(std::sqrt(samples_of_a_group / counts.at(group_of(*one->sample))));
+      weights_.push_back(samples_of_a_group / counts.at(group_of(*one->sample)));
     }
   }
 
@@ -107,7 +106,7 @@ class Problem {
     Vector all;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       const double z = error_of(*cases_[i], constants) / residual_scale;
-      all.push_back(weights_[i] * std::copysign(std::sqrt(2 * (std::hypot(1, z) - 1)), z));
+      all.push_back(robust_residual(z, weights_[i]));
     }
     std::size_t i = 0;
     for (const sheet::ConstantKey& one : sheet::fitted_to_kernels()) {
@@ -130,58 +129,13 @@ double mean(const Vector& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double dot(const Vector& a, const Vector& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-/// The logarithms after a round of Levenberg's and Marquardt's method, which gains if it can.
-Vector improved(const Problem& problem, const Vector& logs, double& damping) {
-  constexpr double difference = 1e-3;
-  const Vector here = problem.residuals(logs);
-  const std::size_t n = logs.size();
-  std::vector<Vector> slopes;
-  for (std::size_t j = 0; j < n; ++j) {
-    Vector moved = logs;
-    moved[j] += difference;
-    slopes.push_back(problem.residuals(moved));
-    for (std::size_t i = 0; i < here.size(); ++i) {
-      slopes[j][i] = (slopes[j][i] - here[i]) / difference;
-    }
-  }
-  Vector g(n);
-  Vector H(n * n);
-  for (std::size_t i = 0; i < n; ++i) {
-    g[i] = dot(slopes[i], here);
-    for (std::size_t j = 0; j < n; ++j) H[i * n + j] = dot(slopes[i], slopes[j]);
-  }
-  for (int attempt = 0; attempt < 6; ++attempt) {
-    const Vector step = scaling::damped_step(H, g, damping);
-    Vector there = logs;
-    for (std::size_t j = 0; j < n; ++j) there[j] += std::clamp(step[j], -0.5, 0.5);
-    const Vector residuals = problem.residuals(there);
-    if (dot(residuals, residuals) < dot(here, here)) {
-      damping = std::max(damping / 5, 1e-6);
-      return there;
-    }
-    damping *= 4;
-  }
-  return logs;
-}
-
 Constants fitted(const Problem& problem) {
-  constexpr double least_move = 1e-5;
-  Vector logs = problem.priors();
-  double damping = 1e-2;
-  for (int round = 0; round < rounds; ++round) {
-    const Vector before = logs;
-    logs = improved(problem, before, damping);
-    double moved = 0;
-    for (std::size_t i = 0; i < logs.size(); ++i) {
-      moved = std::max(moved, std::abs(logs[i] - before[i]));
-    }
-    if (moved < least_move) break;
-  }
-  return problem.at(logs);
+  LeastSquares settings;
+  settings.rounds = 20;
+  settings.gain = 1e-9;
+  return problem.at(
+      least_squares([&problem](const Vector& logs) { return problem.residuals(logs); },
+                    problem.priors(), settings));
 }
 
 bool is_product(const Case& one) {
