@@ -8,6 +8,7 @@
 #include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
 #include "app/options/framework_option.hpp"
+#include "app/options/measured_option.hpp"
 #include "app/options/training_options.hpp"
 #include "app/predict/plan_options.hpp"
 #include "core/network/network.hpp"
@@ -22,6 +23,7 @@ struct PlanVerbOptions {
   TrainingOptions training;
   PlanOptions plan;
   FrameworkOption framework;
+  MeasuredOption measured;
   DocumentOutput output;
 };
 
@@ -50,10 +52,12 @@ ExitCode plan(PlanVerbOptions& options) {
   options.training.check_hardware();
   const Network network = options.training.find_network();
   options.training.values = resolved_values(network, options);
-  const model::Machine machine = options.training.find_machine();
+  model::Machine machine = options.training.find_machine();
   model::PlanQuestion question =
       options.plan.question(options.training.values, network.name(), machine.cluster.workers());
   for (const std::string& note : options.training.told) question.notes.push_back(note);
+  const model::PlanSpace& space = question.space;
+  options.measured.add_to(machine, space.global_batch ? std::vector<int>() : space.batches);
   std::vector<Schedule> schedules;
   for (const model::Exchange& exchange : question.space.exchanges) {
     schedules.push_back(exchange.schedule);
@@ -69,7 +73,7 @@ void group_plan_options(CLI::App& verb) {
   group_options(
       verb,
       {{"What to plan", {"--network", "--epochs", "--target"}},
-       {"On what", {"--cluster", "--machine", "--inter-node-bandwidth"}},
+       {"On what", {"--cluster", "--machine", "--measured", "--inter-node-bandwidth"}},
        {"What to choose from",
         {"--ranks", "--max-ranks", "--batch", "--global-batch", "--schedules", "--buckets",
          "--framework"}},
@@ -92,6 +96,7 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
   options->training.declare_hardware(verb);
   options->plan.declare(verb, options->training.values);
   options->framework.declare(verb);
+  options->measured.declare(verb);
   declare_settings(verb, options->training.values);
   options->training.declare_training(verb);
   options->output.declare(verb);

@@ -21,6 +21,7 @@
 #include "app/cli/verb.hpp"
 #include "app/options/framework_option.hpp"
 #include "app/options/hardware_options.hpp"
+#include "app/options/measured_option.hpp"
 #include "app/options/training_options.hpp"
 #include "app/options/training_time_options.hpp"
 #include "app/predict/memory_answer.hpp"
@@ -36,6 +37,7 @@
 #include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/layer_times.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
 #include "model/sgd_iter/timed_iteration.hpp"
 #include "report/prediction/layer_table.hpp"
@@ -155,8 +157,10 @@ struct PredictOptions : TrainingOptions {
   std::vector<std::string> batches{"32"};
   GlobalBatchOption global_batch;
   FrameworkOption framework;
+  MeasuredOption measured;
   bool layers = false;
   bool memory = false;
+  bool notes = false;
   WhatIfOptions what_if;
   ExplainOptions explain;
   TrainingTimeOptions training;
@@ -209,6 +213,26 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
   return rows;
 }
 
+/// What the short table says beside its rows.
+report::PredictionWords words_for(const Network& network, const model::Machine& machine) {
+  report::PredictionWords words;
+  if (machine.cluster.device.kind == DeviceKind::gpu) words.workers = "GPUs";
+  words.samples = network.samples();
+  words.next =
+      "--explain what bounds it   --memory will it fit   --notes the rest   dlscale plan what to "
+      "run";
+  words.rests_on = machine.fitted ? "measurements of this machine"
+                                  : fmt::format("data sheets and {} published trainings",
+                                                model::nominal_scaling_trainings());
+  if (!machine.points.empty()) {
+    words.rests_on = MeasuredOption::words(machine);
+  } else if (!machine.fitted) {
+    words.sharper =
+        fmt::format("--measured \"1={}/S\"", network.is_over_sequences() ? "SEQUENCES" : "IMAGES");
+  }
+  return words;
+}
+
 report::Document answer(const PredictOptions& options, const Network& network,
                         const model::Machine& machine, const Run& run, const SweptAxes& axes,
                         const std::vector<std::string>& assumed) {
@@ -223,26 +247,39 @@ report::Document answer(const PredictOptions& options, const Network& network,
     add_notes(assumed, prediction);
     note_input(machine, prediction);
   }
-  return options.training.asked()
-             ? report::training_time_document(predictions, options.training.goal(network.name()))
-             : report::prediction_document(predictions);
+  if (options.training.asked()) {
+    return report::training_time_document(predictions, options.training.goal(network.name()));
+  }
+  return options.notes ? report::prediction_document(predictions)
+                       : report::prediction_summary(predictions, words_for(network, machine));
 }
 
-TrainingValues usual_values() {
-  return {.schedules = {{Schedule::wait_free}}};
+TrainingValues usual_values(Schedule schedule) {
+  return {.schedules = {{schedule}}};
+}
+
+/// Buckets, as frameworks send by default, on a cluster of data sheets without parameter servers.
+/// Else as the engine sends by default.
+Schedule usual_schedule(const PredictOptions& options) {
+  const TrainingValues& typed = options.values;
+  const bool by_servers = typed.synchronisations || typed.servers || typed.shardings ||
+                          typed.transports || typed.callers;
+  const bool by_sheets = !options.cluster.empty() && options.machine.empty();
+  return by_sheets && !by_servers ? Schedule::bucketed : Schedule::wait_free;
 }
 
 /// The values of the options: the usual ones below those of the framework below the typed ones.
 void resolve_values(const Network& network, PredictOptions& options) {
+  const TrainingValues usual = usual_values(usual_schedule(options));
   FrameworkChoice framework;
   if (options.framework.is_given()) {
     framework = options.framework.choice(
         network, options,
-        {.switches_add = options.what_if.sharp, .usual_schedules = *usual_values().schedules});
+        {.switches_add = options.what_if.sharp, .usual_schedules = *usual.schedules});
   }
   options.told = framework.notes;
   for (const std::string& note : options.stragglers.notes()) options.told.push_back(note);
-  options.values = overlay(overlay(usual_values(), framework.values), options.values);
+  options.values = overlay(overlay(usual, framework.values), options.values);
 }
 
 SweptAxes find_axes(const PredictOptions& options) {
@@ -321,7 +358,7 @@ ExitCode predict(PredictOptions& options) {
     return ExitCode::ok;
   }
   if (options.timed.are_given()) {
-    options.values = overlay(usual_values(), options.values);
+    options.values = overlay(usual_values(Schedule::wait_free), options.values);
     options.output.write(
         options.timed.predict(options, find_axes(options), options.stragglers.spread()));
     return ExitCode::ok;
@@ -339,12 +376,18 @@ ExitCode predict(PredictOptions& options) {
     options.output.write(memory_of(options, network, axes));
     return ExitCode::ok;
   }
+  if (options.measured.is_given() && axes.beyond_ranks()) {
+    throw ConfigError(
+        "--measured tells of one batch, schedule and link, and several are asked for. Name one of "
+        "each.");
+  }
   if (axes.beyond_ranks() || (axes.global_batch && !wants_details(options))) {
     options.output.write(report::sweep_document(
         predict_sweep(options, options.what_if, options.stragglers.spread(), network, axes)));
     return ExitCode::ok;
   }
   model::Machine machine = options.find_machine(axes.links.front());
+  options.measured.add_to(machine, axes.global_batch ? std::vector<int>() : axes.batches);
   const std::vector<std::string> assumed = what_is_assumed(options, options.what_if, machine);
   Run run = options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
   run.batch =
@@ -362,11 +405,11 @@ void group_predict_options(CLI::App& verb) {
       {{"What to predict",
         {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--layers", "--memory",
          "--explain", "--epochs", "--target"}},
-       {"On what", {"--cluster", "--machine", "--inter-node-bandwidth", "--device"}},
+       {"On what", {"--cluster", "--machine", "--measured", "--inter-node-bandwidth", "--device"}},
        {"How it trains", {"--framework", "--schedule", "--synchronisation", "--bucket", "--dtype"}},
        {"From other inputs than a network", {"--layer-times", "--cases"}},
        {"Messages alone", {"--collective", "--sizes", "--algorithm"}},
-       {"Output", {"--format", "--output", "--trace"}},
+       {"Output", {"--notes", "--format", "--output", "--trace"}},
        {"Advanced: hardware", {"--inter-node-latency", "--set", "--sharp"}},
        {"Advanced: exchange of gradients",
         {"--all-reduce", "--first-bucket", "--cycle", "--fusion-threshold", "--partition",
@@ -396,6 +439,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   options->global_batch.declare(verb);
   options->framework.declare(verb);
+  options->measured.declare(verb);
   verb.add_option_function<std::vector<std::string>>(
           "--schedule",
           [&values = options->values](const std::vector<std::string>& names) {
@@ -404,7 +448,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
           "When gradients travel, one or several")
       ->type_name(one_of(all_schedules, schedule_name))
       ->delimiter(',')
-      ->default_str("wait_free");
+      ->default_str("bucketed by data sheets, else wait_free");
   declare_synchronisation(verb, options->values);
   declare_transport(verb, options->values);
   declare_settings(verb, options->values);
@@ -415,6 +459,8 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--memory", options->memory,
                 "Print the memory that a rank needs with each batch, and whether it fits")
       ->excludes(verb.get_option("--layers"));
+  verb.add_flag("--notes", options->notes,
+                "Print all phases of the iteration, and what the answer assumes");
   options->what_if.declare(verb);
   options->explain.declare(verb);
   options->training.declare(verb);

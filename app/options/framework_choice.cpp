@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "core/text/quantity_text.hpp"
+#include "model/published/scaling/facts/framework_traits.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -457,12 +458,23 @@ std::vector<std::string> FrameworkDefaults::notes() const {
   return all;
 }
 
+/// How it exchanges gradients on a cluster of data sheets, as the model of scaling reads profiles.
+model::scaling::FrameworkTraits exchange_traits_of(const FrameworkProfile& profile) {
+  EXPECT(!profile.match.empty());
+  std::string text = profile.match.front();
+  std::ranges::replace(text, '*', ' ');
+  std::vector<std::string> guesses;
+  return model::scaling::framework_traits(text, "", {profile}, guesses);
+}
+
 }  // namespace
 
 FrameworkChoice framework_choice(const FrameworkProfile& profile,
                                  const FrameworkQuestion& question) {
   EXPECT(question.cluster != nullptr);
-  return FrameworkDefaults(profile, question).choice();
+  FrameworkChoice choice = FrameworkDefaults(profile, question).choice();
+  if (!question.fitted) choice.values.exchange_traits = exchange_traits_of(profile);
+  return choice;
 }
 
 }  // namespace dlscale::app

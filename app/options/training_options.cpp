@@ -51,6 +51,7 @@ TrainingValues overlay(const TrainingValues& below, const TrainingValues& above)
   lay(above.launch, values.launch);
   lay(above.all_reduce, values.all_reduce);
   lay(above.software, values.software);
+  lay(above.exchange_traits, values.exchange_traits);
   return values;
 }
 
@@ -150,6 +151,7 @@ model::Machine TrainingOptions::find_machine(const InterNodeOptions& link) const
   link.apply(found.cluster);
   found.inter_node_stated = link.given();
   if (values.software) found.software = *values.software;
+  found.exchange_traits = values.exchange_traits;
   return found;
 }
 

@@ -13,6 +13,7 @@
 #include "core/run/run.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
+#include "model/published/scaling/facts/facts.hpp"
 
 namespace CLI {
 class App;
@@ -38,8 +39,9 @@ struct TrainingValues {
   std::optional<InputCopy> input_copy = {};
   std::optional<Normalisation> normalisation = {};
   std::optional<Launch> launch = {};
-  std::optional<std::string> all_reduce = {};  ///< rule or algorithm of all-reduces
+  std::optional<std::string> all_reduce = {};            ///< rule or algorithm of all-reduces
   std::optional<std::vector<ComputeRow>> software = {};  ///< of a framework's profile alone
+  std::optional<model::scaling::FrameworkTraits> exchange_traits = {};  ///< likewise
 };
 
 /// An option, and the value that it gives.

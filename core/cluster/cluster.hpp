@@ -39,6 +39,7 @@ struct Device {
   /// Where both state a figure, that above counts, since a question may replace it.
   std::string sheet = {};
   std::optional<DeviceUnits> units = {};  ///< GPUs with a data sheet; absent: unknown
+  int launched = 0;                       ///< year; 0: unknown
 };
 
 /// One direction of a full-duplex link.

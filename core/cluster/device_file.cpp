@@ -269,6 +269,7 @@ Device nominal_device(const DeviceSheet& sheet, Seconds launch) {
   for (const DataSource& source : sheet.sources) titles.push_back(source.title);
   device.source = fmt::to_string(fmt::join(titles, "; "));
   device.sheet = sheet.id;
+  device.launched = sheet.launched;
   return device;
 }
 

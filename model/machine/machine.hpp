@@ -14,6 +14,7 @@
 #include "model/communication/algorithm_fit.hpp"
 #include "model/communication/contention.hpp"
 #include "model/fits/piecewise.hpp"
+#include "model/published/scaling/facts/facts.hpp"
 
 namespace dlscale::model {
 
@@ -101,6 +102,12 @@ struct MeasuredOn {
   std::string links = {};
 };
 
+/// An iteration of the training asked for that was measured on the cluster, with its batch.
+struct MeasuredPoint {
+  int ranks = 1;
+  Seconds iteration;
+};
+
 /// A cluster with fitted parameters: all hardware facts of a prediction. Comes from calibrate() or,
 /// with data-sheet values and `fitted` = false, from nominal_machine().
 struct Machine {
@@ -127,9 +134,14 @@ struct Machine {
   /// (sgd_iter/messages/all_reduce_override.hpp), or "nccl": by its cost model. Empty: as measured,
   /// or as the cluster says. Not written to the file.
   std::string all_reduce_override = {};
-  /// How the software of this prediction computes, where kernels are by data sheets; empty: unknown.
-  /// Not written to the file.
+  /// How the software of this prediction computes, where kernels are by data sheets; empty:
+  /// unknown. Not written to the file.
   std::vector<ComputeRow> software = {};
+  /// How that software exchanges gradients; absent: as PyTorch does by NCCL. Not written to the
+  /// file.
+  std::optional<scaling::FrameworkTraits> exchange_traits = {};
+  /// By data sheets: points that set the level of a prediction (anchor()). Not written to the file.
+  std::vector<MeasuredPoint> points = {};
 };
 
 /// Reads JSON {"schema": "dlscale.machine", "version": 1, …} in SI units, with the unit in the key.

@@ -121,20 +121,34 @@ std::span<const std::size_t> MergedCuts::optimal(const Profile& profile, const L
   return groups_;
 }
 
+namespace {
+
+/// T_bc for messages that arrive at `arrival` and take `messages` in all: what overlaps computing
+/// takes longer by the interference.
+double with_messages(double backward, double arrival, double messages, const RankDelays& delays) {
+  const double exposed = std::max(arrival - backward, 0.0);
+  return backward + exposed + delays.interference * (messages - exposed) + delays.meeting;
+}
+
+}  // namespace
+
 double backward_with_groups(const Profile& profile, std::span<const std::size_t> groups,
-                            const LinearCost& line, double barrier) {
+                            const LinearCost& line, double barrier, const RankDelays& delays) {
   EXPECT(profile.absent(Travel::beside_backward).empty());
   const double a = line.a.si() + barrier;
   const double b = line.b.si();
   double arrival = 0;
+  double messages = 0;
   std::size_t next = 0;
   for (const std::size_t count : groups) {
     double bytes = 0;
     for (const std::size_t end = next + count; next < end; ++next) bytes += profile.gradients[next];
-    arrival = std::max(arrival, profile.ready[next - 1]) + a + b * bytes;
+    const double message = a + b * bytes;
+    arrival = std::max(arrival, delays.slowest * profile.ready[next - 1]) + message;
+    messages += message;
   }
   EXPECT(next == profile.gradients.size());
-  return std::max(arrival, profile.backward);
+  return with_messages(delays.slowest * profile.backward, arrival, messages, delays);
 }
 
 std::vector<ReadyGradient> ready_gradients(const Profile& profile) {
@@ -146,7 +160,8 @@ std::vector<ReadyGradient> ready_gradients(const Profile& profile) {
 }
 
 BatchedForm::BatchedForm(const Profile& profile, const Cut& cut, Travel travel)
-    : path_(profile.forward + profile.update),
+    : computing_(profile.forward + profile.update),
+      copy_(0),
       load_(profile.load),
       least_(0),
       backward_(profile.backward),
@@ -154,7 +169,7 @@ BatchedForm::BatchedForm(const Profile& profile, const Cut& cut, Travel travel)
       tails_(cut.messages()) {
   EXPECT(profile.absent(travel).empty());
   const bool ahead = profile.input_copy == InputCopy::ahead;
-  (ahead ? least_ : path_) += profile.h2d;
+  (ahead ? least_ : copy_) = profile.h2d;
   Tail tail;
   for (std::size_t c = cut.messages(); c-- > 0;) {
     tail.ready = profile.ready.at(cut.last[c]);
@@ -164,9 +179,33 @@ BatchedForm::BatchedForm(const Profile& profile, const Cut& cut, Travel travel)
   }
 }
 
+/// Replaces T_bc without delays.
+void BatchedForm::add_delays(const MessageLines& lines, std::size_t first,
+                             std::span<double> t) const {
+  for (std::size_t k = 0; k < t.size(); ++k) {
+    const RankDelays& delays = lines.delays[first + k];
+    const double a = lines.startup[first + k];
+    const double b = lines.per_byte[first + k];
+    const double barrier = lines.barrier[first + k];
+    const double backward = delays.slowest * backward_;
+    if (tails_.empty() || travel_ == Travel::after_backward) {
+      t[k] += backward - backward_ + delays.meeting;
+      continue;
+    }
+    double arrival = 0;
+    for (const Tail& tail : tails_) {
+      arrival = larger(arrival,
+                       delays.slowest * tail.ready + tail.count * (a + barrier) + tail.bytes * b);
+    }
+    const Tail& all = tails_.front();
+    t[k] = with_messages(backward, arrival, all.count * (a + barrier) + all.bytes * b, delays);
+  }
+}
+
 void BatchedForm::iterations(const MessageLines& lines, std::span<double> result) const {
   EXPECT(lines.per_byte.size() == lines.size() && lines.barrier.size() == lines.size());
   EXPECT(lines.storage.size() == lines.size() && result.size() == lines.size());
+  EXPECT(lines.delays.empty() || lines.delays.size() == lines.size());
   for (std::size_t first = 0; first < lines.size(); first += block) {
     const std::size_t count = std::min(block, lines.size() - first);
     const double* a = lines.startup.data() + first;
@@ -187,32 +226,39 @@ void BatchedForm::iterations(const MessageLines& lines, std::span<double> result
         }
       }
     }
+    if (!lines.delays.empty()) add_delays(lines, first, {t, count});
     for (std::size_t k = 0; k < count; ++k) {
-      t[k] = larger(larger(load_, storage[k]), larger(least_, path_ + t[k]));
+      const double slowest = lines.delays.empty() ? 1 : lines.delays[first + k].slowest;
+      const double busy = copy_ + slowest * computing_ + t[k];
+      t[k] = larger(larger(load_, storage[k]), larger(least_, busy));
     }
   }
 }
 
-double iteration_time(const Profile& profile, double storage, double with_comm) {
+double iteration_time(const Profile& profile, double storage, double with_comm,
+                      const RankDelays& delays) {
   const double io = std::max(profile.load, storage);
-  const double busy = profile.forward + with_comm + profile.update;
+  const double busy = delays.slowest * (profile.forward + profile.update) + with_comm;
   if (profile.input_copy == InputCopy::ahead) return std::max({io, profile.h2d, busy});
   return std::max(io, profile.h2d + busy);
 }
 
 double backward_with_comm(const Profile& profile, const Cut& cut, Travel travel,
-                          std::span<const double> times, double barrier) {
+                          std::span<const double> times, double barrier, const RankDelays& delays) {
   EXPECT(times.size() == cut.messages() && profile.absent(travel).empty());
   if (travel == Travel::after_backward) {
     double sent = cut.messages() > 0 ? barrier : 0;
     for (const double time : times) sent += time;
-    return profile.backward + sent;
+    return delays.slowest * profile.backward + sent + delays.meeting;
   }
   double arrival = 0;
+  double messages = 0;
   for (std::size_t c = 0; c < cut.messages(); ++c) {
-    arrival = std::max(arrival, profile.ready.at(cut.last[c])) + barrier + times[c];
+    const double ready = delays.slowest * profile.ready.at(cut.last[c]);
+    arrival = std::max(arrival, ready) + barrier + times[c];
+    messages += barrier + times[c];
   }
-  return std::max(arrival, profile.backward);
+  return with_messages(delays.slowest * profile.backward, arrival, messages, delays);
 }
 
 }  // namespace dlscale::model

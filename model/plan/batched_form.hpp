@@ -80,10 +80,17 @@ class MergedCuts {
   std::vector<std::size_t> groups_;
 };
 
+/// Delays of several ranks beside their messages, by data sheets (IterationPlan).
+struct RankDelays {
+  double slowest = 1;       ///< ≥ 1: factor on all computing
+  double meeting = 0;       ///< s, after all messages
+  double interference = 0;  ///< s of computing lost for each s of messages beside it
+};
+
 /// T_bc of such groups by the recurrence over messages. Each message of M bytes takes `line` after
 /// a barrier of `barrier` s.
 double backward_with_groups(const Profile& profile, std::span<const std::size_t> groups,
-                            const LinearCost& line, double barrier);
+                            const LinearCost& line, double barrier, const RankDelays& delays = {});
 
 /// The gradients in the form of core/network/merge.hpp.
 std::vector<ReadyGradient> ready_gradients(const Profile& profile);
@@ -98,6 +105,7 @@ struct MessageLines {
   /// s, ≥ 0: the ranks' barrier before each message; after backward, only before the first one.
   std::span<const double> barrier;
   std::span<const double> storage;  ///< s, ≥ 0: time until it has delivered a batch to each rank
+  std::span<const RankDelays> delays = {};  ///< empty: none
   [[nodiscard]] std::size_t size() const { return startup.size(); }
 };
 
@@ -110,6 +118,8 @@ struct MessageLines {
 /// iteration_copied_ahead(). It equals closed_form() where `profile.absent(travel)` is empty,
 /// which is required; wrong elsewhere. [D: with T(M) = a + b M put in, so that the terms of
 /// the network are summed up once]
+/// With delays, computing takes `slowest` times as long, messages that overlap it add
+/// `interference` of their time, and `meeting` follows.
 class BatchedForm {
  public:
   /// `cut` groups the gradients of `profile`. No reference to either is kept.
@@ -124,7 +134,10 @@ class BatchedForm {
     double count = 0;  ///< n_c
     double bytes = 0;  ///< S_c
   };
-  double path_;  ///< forward and update, and h2d if it is on the path
+  void add_delays(const MessageLines& lines, std::size_t first, std::span<double> t) const;
+
+  double computing_;  ///< forward and update
+  double copy_;       ///< h2d, if it is on the path
   double load_;
   double least_;  ///< h2d, if batches are copied ahead
   double backward_;
@@ -134,11 +147,13 @@ class BatchedForm {
 
 /// t_iter by the same form, where backward with communication takes T_bc = `with_comm`:
 ///   max{ t_io, t_h2d + t_f + T_bc + t_u },  or copied ahead  max{ t_io, t_h2d, t_f + T_bc + t_u }
-double iteration_time(const Profile& profile, double storage, double with_comm);
+double iteration_time(const Profile& profile, double storage, double with_comm,
+                      const RankDelays& delays = {});
 
 /// T_bc by the recurrence over messages, for messages whose time is not a line in their size.
 /// `times` has one value for each message of `cut`.
 double backward_with_comm(const Profile& profile, const Cut& cut, Travel travel,
-                          std::span<const double> times, double barrier);
+                          std::span<const double> times, double barrier,
+                          const RankDelays& delays = {});
 
 }  // namespace dlscale::model

@@ -40,12 +40,6 @@ struct Job {
   Alike ranks;
 };
 
-/// The time of a call to a server in both directions: a push, and a pull.
-PlacedMessages::Served both_ways(const ServerCalls& calls, Bytes part) {
-  const double one = calls.time(part).value.si();
-  return {one, one};
-}
-
 class Grid {
  public:
   Grid(const Network& network, const Machine& machine, const Run& run, const PlanSpace& space);
@@ -99,9 +93,10 @@ class Grid {
   std::vector<double> startup_;         ///< by number of ranks, where times are lines
   std::vector<double> per_byte_;
   std::vector<double> barrier_;
-  std::vector<double> storage_;    ///< for the current batch
-  std::vector<TimesOfCut> times_;  ///< by exchange, where times are not lines
-  std::vector<ServedCut> served_;  ///< by exchange, for those by servers
+  std::vector<RankDelays> delays_;  ///< by data sheets; all without any for measured machines
+  std::vector<double> storage_;     ///< for the current batch
+  std::vector<TimesOfCut> times_;   ///< by exchange, where times are not lines
+  std::vector<ServedCut> served_;   ///< by exchange, for those by servers
   /// Lines by which groups are planned, by number of ranks.
   std::vector<std::optional<LinearCost>> fitted_lines_;
   MergedCuts merged_cuts_;
@@ -184,7 +179,8 @@ bool Grid::fits(const Run& run) {
 
 Profile Grid::find_profile(int ranks, int batch, Notes& notes) const {
   const Run run = run_on(ranks, batch, {});
-  return profile_of(iteration_costs(network_, *machine_, run, notes).plan({}, Bound::value));
+  return profile_of(
+      without_delays(iteration_costs(network_, *machine_, run, notes)).plan({}, Bound::value));
 }
 
 /// Returns t_iter by the task graph.
@@ -228,9 +224,11 @@ void Grid::find_alone_with_all() {
 
 void Grid::place_ranks() {
   for (const int ranks : grid_.space.ranks) {
-    PlacedMessages& placed = placed_.emplace_back(*machine_, Placement{ranks, run_.ranks_per_node});
+    const Placement placement{ranks, run_.ranks_per_node};
+    PlacedMessages& placed = placed_.emplace_back(*machine_, placement);
     has_lines_ &= placed.line().has_value();
     barrier_.push_back(placed.barrier());
+    delays_.push_back(rank_delays(*machine_, placement, network_));
   }
   if (has_lines_) {
     for (const PlacedMessages& placed : placed_) {
@@ -349,7 +347,8 @@ void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& prof
     const auto of = [&](const std::vector<double>& all) {
       return std::span(all).subspan(ranks.first, ranks.count);
     };
-    const MessageLines lines{of(startup_), of(per_byte_), of(barrier_), of(storage_)};
+    MessageLines lines{of(startup_), of(per_byte_), of(barrier_), of(storage_)};
+    if (!machine_->fitted) lines.delays = std::span(delays_).subspan(ranks.first, ranks.count);
     BatchedForm(profile, messages, travel).iterations(lines, row);
     return;
   }
@@ -361,8 +360,9 @@ void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& prof
         times.push_back(placed_[rank].time(travel, bytes));
       }
     }
-    row[i] = iteration_time(profile, storage_[rank],
-                            backward_with_comm(profile, messages, travel, times, barrier_[rank]));
+    const double backward =
+        backward_with_comm(profile, messages, travel, times, barrier_[rank], delays_[rank]);
+    row[i] = iteration_time(profile, storage_[rank], backward, delays_[rank]);
   }
 }
 
@@ -376,8 +376,10 @@ void Grid::add_served(std::size_t exchange, const Alike& ranks, const Profile& p
     const Served& times = served(exchange, rank, messages, travel);
     Profile own = profile;
     own.update = times.update;
-    const double arrived = backward_with_comm(own, messages, travel, times.reduces, barrier_[rank]);
-    row[i] = iteration_time(own, storage_[rank], arrived + times.broadcasts);
+    const RankDelays& delays = delays_[rank];
+    const double arrived =
+        backward_with_comm(own, messages, travel, times.reduces, barrier_[rank], delays);
+    row[i] = iteration_time(own, storage_[rank], arrived + times.broadcasts, delays);
   }
 }
 
@@ -400,7 +402,7 @@ const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const C
     double& reduces = known->reduces.emplace_back();
     for (const Bytes part : sent_apart(network_, bucket, run.settings.sharding)) {
       const auto [reduce, broadcast] =
-          calls ? both_ways(*calls, part) : placed_[rank].served(travel, part.si());
+          calls ? PlacedMessages::served(*calls, part) : placed_[rank].served(travel, part.si());
       reduces += reduce;
       known->broadcasts += broadcast;
     }
@@ -416,7 +418,8 @@ void Grid::add_merged(Schedule schedule, const Alike& ranks, const Profile& prof
   const std::vector<ReadyGradient> gradients = ready_gradients(profile);
   for (std::size_t i = 0; i < ranks.count; ++i) {
     const std::size_t rank = ranks.first + i;
-    row[i] = iteration_time(profile, storage_[rank], merged(schedule, rank, profile, gradients));
+    row[i] = iteration_time(profile, storage_[rank], merged(schedule, rank, profile, gradients),
+                            delays_[rank]);
   }
 }
 
@@ -444,17 +447,18 @@ double Grid::merged(Schedule schedule, std::size_t rank, const Profile& profile,
     const LinearCost line = placed.line().value();
     if (schedule == Schedule::merged) {
       const auto groups = merged_cuts_.optimal(profile, planned_by);
-      return backward_with_groups(profile, groups, line, barrier_[rank]);
+      return backward_with_groups(profile, groups, line, barrier_[rank], delays_[rank]);
     }
     const Groups groups = merge_for(schedule, gradients, planned_by);
-    return backward_with_groups(profile, groups, line, barrier_[rank]);
+    return backward_with_groups(profile, groups, line, barrier_[rank], delays_[rank]);
   }
   const Cut messages = cut_by_groups(profile.gradients, merge_for(schedule, gradients, planned_by));
   std::vector<double> times;
   for (const double bytes : messages.bytes) {
     times.push_back(placed.time(Travel::beside_backward, bytes));
   }
-  return backward_with_comm(profile, messages, Travel::beside_backward, times, barrier_[rank]);
+  return backward_with_comm(profile, messages, Travel::beside_backward, times, barrier_[rank],
+                            delays_[rank]);
 }
 
 /// Runs after the number of jobs is known to be within the limit.

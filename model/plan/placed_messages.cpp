@@ -8,6 +8,7 @@
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/messages/collective_time.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -15,11 +16,23 @@ namespace dlscale::model {
 std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& placement) {
   EXPECT(placement.ranks >= 2);
   if (machine.fitted || !machine.all_reduce_override.empty()) return {};
-  std::vector<LinearCost> lines;
-  for (const NominalAllReduce& one : nominal_all_reduces(machine.cluster, placement)) {
-    lines.push_back(one.cost);
-  }
-  return lines;
+  if (!machine.collectives.empty() || !machine.algorithms.empty()) return {};
+  const SheetMessages messages = sheet_messages(machine, placement);
+  return {{messages.agreement + messages.start, messages.per_byte}};
+}
+
+RankDelays rank_delays(const Machine& machine, const Placement& placement, const Network& network) {
+  if (machine.fitted) return {};
+  const Bytes gradients(4.0 * static_cast<double>(network.parameter_count()));
+  const SheetDelays delays = sheet_delays(machine, placement, gradients);
+  return {1 + delays.waiting, delays.meeting.si(), delays.interference};
+}
+
+IterationCosts without_delays(IterationCosts costs) {
+  if (!costs.by_sheets) return costs;
+  costs.delays = {};
+  costs.contention = {};
+  return costs;
 }
 
 /// The times of MessageTimes, one query for each size. Their notes are dropped; single predictions

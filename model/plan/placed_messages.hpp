@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "core/network/merge.hpp"
+#include "core/network/network.hpp"
 #include "model/machine/machine.hpp"
 #include "model/plan/batched_form.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -15,6 +17,13 @@ namespace dlscale::model {
 /// MessageTimes then takes the least of the lines, T(M) = min over i of a_i + b_i M. Empty for
 /// every other machine and rule. Throws ConfigError where the cluster gives a link no bandwidth.
 std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& placement);
+
+/// The delays of ranks by data sheets (sheet_delays()); none for a machine that was measured.
+RankDelays rank_delays(const Machine& machine, const Placement& placement, const Network& network);
+
+/// These costs without delays and interference by data sheets, which the forms add for each number
+/// of ranks.
+IterationCosts without_delays(IterationCosts costs);
 
 /// Times of training's messages on the ranks of a placement, cached for repeated queries.
 class PlacedMessages {
@@ -38,6 +47,11 @@ class PlacedMessages {
     double broadcast = 0;
   };
   Served served(Travel travel, double bytes);
+  /// A call to a server in both directions: a push, and a pull.
+  static Served served(const ServerCalls& calls, Bytes part) {
+    const double one = calls.time(part).value.si();
+    return {one, one};
+  }
 
  private:
   struct Looked;

@@ -128,6 +128,7 @@ std::vector<Label> Labels::of_device() const {
   add_forward(labels);
   add_backward(labels);
   if (plan_->schedule == Schedule::sequential) add_messages(labels);
+  if (plan_->meeting > Seconds()) labels.push_back(alone("copies of gradients"));
   labels.push_back(alone("update"));
   if (!plan_->late.empty()) return labels;
   for (std::size_t part = 0; part < plan_->backward.size(); ++part) {

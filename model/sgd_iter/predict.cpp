@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "core/text/quantity_text.hpp"
+#include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/roofline/sheet/step_times.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
@@ -17,6 +18,7 @@
 #include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/sgd_iter/messages/link_estimate.hpp"
 #include "model/sgd_iter/predicted_iteration.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/topology.hpp"
@@ -37,25 +39,18 @@ void note_full_peak(const Cluster& cluster, const Run& run, Notes& notes) {
   }
 }
 
-/// Notes that the prediction is from data sheets, and the source of its interval.
-void note_data_sheets(const Cluster& cluster, const Run& run, Notes& notes) {
-  const Placement placement{run.ranks, run.ranks_per_node};
-  if (!sheet::has_kernel_times(cluster.device)) note_full_peak(cluster, run, notes);
-  if (placement.ranks == 1) return;
-  const bool several = placement.nodes() > 1;
-  const LinkSpec& link = several ? cluster.inter_node : cluster.intra_node;
-  if (link.bandwidth <= BytesPerSecond()) return;
-  const LinkShares link_shares = several ? shares_between(cluster) : shares_within(cluster);
-  notes.add(NoteKind::message_interval, {},
-            {several ? "between nodes" : "within a node", 100 * link_shares.efficiency,
-             link_shares.startup});
+/// Notes a link between nodes that was stated for a measured machine, if its kind is unknown.
+void note_untold_links(const Machine& machine, const Placement& placement, Notes& notes) {
+  if (!machine.fitted || !machine.inter_node_stated) return;
+  for (const Note& note : untold_links(machine.cluster, {placement.nodes(), 1})) notes.add(note);
 }
 
-/// Notes links of unknown kind that count by their description.
-void note_untold_links(const Machine& machine, const Placement& placement, Notes& notes) {
-  if (machine.fitted && !machine.inter_node_stated) return;
-  const Placement by_word = machine.fitted ? Placement{placement.nodes(), 1} : placement;
-  for (const Note& note : untold_links(machine.cluster, by_word)) notes.add(note);
+/// Notes what is unlike the trainings that the terms of several ranks were fitted to.
+void note_scaling(const IterationCosts& costs, Notes& notes) {
+  if (!costs.facts) return;
+  for (const std::string& doubt : scaling::outside(*costs.facts, nominal_scaling().domain)) {
+    notes.add(NoteKind::scaling_outside, {doubt});
+  }
 }
 
 /// Forward and backward on the device and the host.
@@ -110,9 +105,13 @@ PredictedIteration predict_one(const Network& network, const Machine& machine, c
                                const RankSpread& spread) {
   Notes notes;
   const Placement placement{run.ranks, run.ranks_per_node};
-  if (!machine.fitted) note_data_sheets(machine.cluster, run, notes);
+  if (!machine.fitted && !sheet::has_kernel_times(machine.cluster.device)) {
+    note_full_peak(machine.cluster, run, notes);
+  }
   note_untold_links(machine, placement, notes);
-  const IterationCosts costs = iteration_costs(network, machine, run, notes);
+  IterationCosts costs = iteration_costs(network, machine, run, notes);
+  note_scaling(costs, notes);
+  if (spread.deviation > 0) costs.delays.waiting = 0;  // stated instead
   const IterationPlan plan = costs.plan({}, Bound::value);
   Prediction prediction;
   prediction.run = run;
@@ -120,7 +119,7 @@ PredictedIteration predict_one(const Network& network, const Machine& machine, c
   prediction.sources = costs.sources;
   prediction.time = simulate_iteration(plan);
   prediction.closed_form = closed_form(plan, prediction.closed_form_absent);
-  UncertainIteration iteration(costs, machine.fitted, prediction.time.total);
+  UncertainIteration iteration(costs, machine.fitted, prediction.time);
   const auto [low, high] = iteration.interval();
   prediction.low = low;
   prediction.high = high;

@@ -208,6 +208,61 @@ InterpolatedQuantity interpolated(const IterationCosts& costs,
   return {terms.size(), hiding_pairs(costs, terms), iteration};
 }
 
+Seconds total_of(const IterationPlan& plan) {
+  std::string why;
+  const std::optional<IterationTime> form = closed_form(plan, why);
+  return form ? form->total : simulate_iteration(plan).total;
+}
+
+/// The same plan with messages that take twice as long.
+IterationPlan with_slow_messages(IterationPlan plan) {
+  for (BackwardPart& part : plan.backward) {
+    if (part.message) part.message = 2 * *part.message;
+    for (Seconds& piece : part.pieces) piece = 2 * piece;
+    if (part.gather) part.gather = 2 * *part.gather;
+  }
+  if (!plan.packing) return plan;
+  plan.packing->vote = 2 * plan.packing->vote;
+  plan.packing->time = [time = plan.packing->time](Bytes pack) { return 2 * time(pack); };
+  return plan;
+}
+
+/// All terms but messages at one end, since the times of all kernels err together.
+IterationPlan computing_at(const IterationCosts& costs, Bound bound) {
+  TermBounds bounds{};
+  bounds.fill(bound);
+  bounds.at(static_cast<std::size_t>(IterationTerm::communication)) = Bound::value;
+  return costs.plan(bounds);
+}
+
+/// Computing of a rank alone.
+Seconds computing_alone(const IterationPlan& plan) {
+  Seconds sum = plan.forward.device + plan.update.device;
+  for (const ForwardPart& part : plan.late) sum += part.update.device + part.compute.device;
+  for (const BackwardPart& part : plan.backward) sum += part.compute.device;
+  return sum / plan.slowest;
+}
+
+SheetErrors sheet_errors(const IterationCosts& costs, const IterationTime& time) {
+  SheetErrors errors;
+  const bool measured = costs.computing != 1 || costs.added != 1;
+  if (!measured) {
+    errors.computing = {total_of(computing_at(costs, Bound::low)) / time.total,
+                        total_of(computing_at(costs, Bound::high)) / time.total};
+  }
+  if (!costs.facts) return errors;
+  const IterationPlan plan = costs.plan({}, Bound::value);
+  ScaledParts parts;
+  parts.measured = measured;
+  parts.alone = computing_alone(plan);
+  parts.total = time.total;
+  parts.slower = total_of(with_slow_messages(plan));
+  parts.exposed = time.exposed_comm;
+  parts.communication = time.exposed_comm + time.hidden_comm;
+  errors.scaling = scaling_factors(*costs.facts, parts);
+  return errors;
+}
+
 }  // namespace
 
 InterpolatedQuantity::InterpolatedQuantity(
@@ -260,13 +315,22 @@ QuantityInterval joint_interval(std::size_t inputs,
                        deviations, of.at_value());
 }
 
-UncertainIteration::UncertainIteration(const IterationCosts& costs, bool fitted, Seconds total)
-    : terms_(moving_terms(costs)),
-      time_(interpolated(costs, terms_, total)),
+UncertainIteration::UncertainIteration(const IterationCosts& costs, bool fitted,
+                                       const IterationTime& time)
+    : terms_(costs.by_sheets ? std::vector<IterationTerm>() : moving_terms(costs)),
+      time_(interpolated(costs, terms_, time.total)),
       deviations_(fitted ? deviations_of_95 : deviations_of_90),
-      total_(total) {}
+      total_(time.total) {
+  if (costs.by_sheets) by_sheets_ = sheet_errors(costs, time);
+}
 
 IterationInterval UncertainIteration::interval() const {
+  if (by_sheets_) {
+    const auto& [computing, scaling] = *by_sheets_;
+    const double low = std::exp(-std::hypot(std::log(computing.low), std::log(scaling.low)));
+    const double high = std::exp(std::hypot(std::log(computing.high), std::log(scaling.high)));
+    return {low * total_ + exact_, high * total_ + exact_};
+  }
   const auto [low, high] =
       interval_over([&](const std::vector<double>& errors) { return time_.at(errors); },
                     terms_.size(), deviations_, total_.si());
@@ -274,10 +338,20 @@ IterationInterval UncertainIteration::interval() const {
 }
 
 bool UncertainIteration::errs_by(IterationTerm term) const {
+  if (by_sheets_) return is_work(term);
   return std::ranges::find(terms_, term) != terms_.end();
 }
 
 Seconds UncertainIteration::at(const TermErrors& errors) const {
+  if (by_sheets_) {
+    const auto of = [&](IterationTerm term, const TimeFactors& factors) {
+      const double error = errors.at(static_cast<std::size_t>(term));
+      return std::pow(error < 0 ? factors.low : factors.high, std::abs(error));
+    };
+    return of(IterationTerm::compute, by_sheets_->computing) *
+               of(IterationTerm::communication, by_sheets_->scaling) * total_ +
+           exact_;
+  }
   std::vector<double> of_terms;
   for (const IterationTerm term : terms_) {
     of_terms.push_back(errors.at(static_cast<std::size_t>(term)));
@@ -290,10 +364,15 @@ UncertainIteration uncertain_iteration(const Network& network, const Machine& ma
   Notes notes;
   const Network running = as_run(network, run);  // the costs refer to it
   const IterationCosts costs = iteration_costs(running, machine, run, notes);
-  return {costs, machine.fitted, simulate_iteration(costs.plan({}, Bound::value)).total};
+  return {costs, machine.fitted, simulate_iteration(costs.plan({}, Bound::value))};
 }
 
 QuantityInterval relative_speedup(const UncertainIteration& run, const UncertainIteration& base) {
+  if (run.by_sheets() && base.by_sheets()) {
+    const TimeFactors& of_run = run.by_sheets()->scaling;
+    const TimeFactors& of_base = base.by_sheets()->scaling;
+    return {std::min(of_base.high / of_run.high, 1.0), std::max(of_base.low / of_run.low, 1.0)};
+  }
   std::vector<IterationTerm> terms;
   for (const IterationTerm term : all_iteration_terms) {
     if (run.errs_by(term) || base.errs_by(term)) terms.push_back(term);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/iteration_parts.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 
 namespace dlscale::model {
 
@@ -85,15 +88,22 @@ struct IterationInterval {
 /// Error of each term, by its index in all_iteration_terms: -1 at its low end, 1 at its high end.
 using TermErrors = std::array<double, std::size(all_iteration_terms)>;
 
+/// Independent errors of a time by data sheets, on a logarithmic scale.
+struct SheetErrors {
+  TimeFactors computing;  ///< all terms but messages at their ends
+  TimeFactors scaling;    ///< what several ranks add: scaling_factors()
+};
+
 /// The time T(u) of an iteration whose terms err, as in joint_interval(). All inputs within a term
 /// err together, each as a normal error on either side of its value. It simulates both ends of each
 /// term, and all ends of pairs of computing or messages with a term that overlaps it, because
 /// overlap hides time. Costs without an interval add nothing; the notes of a prediction list them.
+/// By data sheets it is T(u) = T(0) f_computing^|u| f_scaling^|v|, with the factors of SheetErrors.
 class UncertainIteration {
  public:
-  /// `fitted` (Machine::fitted): the costs have 95 % intervals, else 90 %. `total`: the time at
-  /// their values.
-  UncertainIteration(const IterationCosts& costs, bool fitted, Seconds total);
+  /// `fitted` (Machine::fitted): the costs have 95 % intervals, else 90 %. `time`: at their
+  /// values.
+  UncertainIteration(const IterationCosts& costs, bool fitted, const IterationTime& time);
 
   [[nodiscard]] Seconds value() const { return total_ + exact_; }
   /// The 90 % interval.
@@ -106,10 +116,13 @@ class UncertainIteration {
   [[nodiscard]] Seconds at(const TermErrors& errors) const;
   /// Standard deviations of an error that reaches an end.
   [[nodiscard]] double deviations() const { return deviations_; }
+  /// By data sheets: the errors.
+  [[nodiscard]] const std::optional<SheetErrors>& by_sheets() const { return by_sheets_; }
 
  private:
   std::vector<IterationTerm> terms_;  ///< those that change the time
   InterpolatedQuantity time_;         ///< of `terms_`, without `exact_`
+  std::optional<SheetErrors> by_sheets_;
   double deviations_;
   Seconds total_;
   Seconds exact_;
@@ -127,6 +140,7 @@ UncertainIteration uncertain_iteration(const Network& network, const Machine& ma
 /// not. The efficiency S / n has the same relative interval. [D, derived: the ratio of two sums
 /// with common terms, as in E. C. Fieller, "Some problems in interval estimation" (1954), taken at
 /// each point of the lattice of joint_interval()]
+/// By data sheets the errors of computing cancel, and those of scaling remain.
 /// Wrong where a term errs differently in both, as where the layers of each were measured. What
 /// stragglers add is in T_n as predicted, without an error.
 QuantityInterval relative_speedup(const UncertainIteration& run, const UncertainIteration& base);

@@ -287,8 +287,27 @@ void drop_backward(IterationPlan& plan) {
   for (BackwardPart& part : plan.backward) part.compute = {};
 }
 
-/// Sets messages, with their meetings, choices and votes, to no time.
+/// Sets computing of the slowest rank to the mean.
+void drop_waiting(IterationPlan& plan) {
+  const auto shorten = [&](LaunchedWork& work) {
+    work.device = work.device / plan.slowest;
+    work.together = work.together / plan.slowest;
+    for (Seconds& part : work.of_kind) part = part / plan.slowest;
+  };
+  shorten(plan.forward);
+  shorten(plan.update);
+  for (ForwardPart& part : plan.late) {
+    shorten(part.update);
+    shorten(part.compute);
+  }
+  for (BackwardPart& part : plan.backward) shorten(part.compute);
+  plan.slowest = 1;
+}
+
+/// Sets messages, with their meetings, choices and votes, and waiting to no time.
 void drop_communication(IterationPlan& plan) {
+  if (plan.slowest > 1) drop_waiting(plan);
+  plan.meeting = {};
   plan.packing.reset();
   plan.choice = {};
   plan.barrier = {};

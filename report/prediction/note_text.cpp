@@ -39,9 +39,8 @@ constexpr std::array all_note_words{
     NOTE_WORDS(remark, "{}"),
     NOTE_WORDS(data_sheets,
                "from data sheets alone: the work that layers declare at full peak and memory "
-               "bandwidth, transfers at line rate with the start-ups that are stated. An estimate "
-               "and no bound: most trainings take longer, and a library may need less work than is "
-               "declared"),
+               "bandwidth, batches copied at line rate. An estimate and no bound: most trainings "
+               "take longer, and a library may need less work than is declared"),
     NOTE_WORDS(
         computing_interval,
         "90 % interval of computing: {:g} to {:g} times that, from {} published throughputs of "
@@ -52,8 +51,7 @@ constexpr std::array all_note_words{
     NOTE_WORDS(
         sheet_kernels,
         "from data sheets alone: kernels at the speed that published trainings reach on such "
-        "devices, with a 90 % interval of {:.2f} to {:.2f} times; transfers at line rate with "
-        "the start-ups that are stated"),
+        "devices, with a 90 % interval of {:.2f} to {:.2f} times; batches copied at line rate"),
     NOTE_WORDS(beyond_fitted,
                "the published trainings are of another kind, so the interval of computing is 1.5 "
                "times as wide on a logarithmic scale: {}"),
@@ -63,10 +61,9 @@ constexpr std::array all_note_words{
     NOTE_WORDS(software_in_part,
                "what the software does with {} in {} is stated in part: times are the mean of what "
                "it may do, and the interval reaches to both sides"),
-    NOTE_WORDS(message_interval,
-               "90 % interval of messages: from line rate without start-ups to the rate fitted to "
-               "published trainings on several GPUs",
-               "{} {:.0f} % of the rate and start-ups of {}"),
+    NOTE_WORDS(
+        scaling_outside,
+        "the interval of several GPUs is wider, because no training like it was fitted to: {}"),
     NOTE_WORDS(network_kind_unknown,
                "cluster {} does not say whether TCP or RDMA carries messages between nodes "
                "(network.kind): their interval is that of the slower of both"),
@@ -176,6 +173,10 @@ constexpr std::array all_note_words{
     NOTE_WORDS(all_reduce_extrapolated,
                "all-reduce extrapolated from {} ranks by the {} algorithm{}", "{}",
                {"", " and the nominal link between nodes"}),
+    NOTE_WORDS(messages_by_sheets,
+               "messages, waiting for the slowest rank, copies of gradients and what messages "
+               "cost computing: as in published trainings on several GPUs over such links",
+               "on {} GPUs an all-reduce starts in {} and passes {}"),
     NOTE_WORDS(all_reduce_nominal, "all-reduce from nominal links: {}"),
     NOTE_WORDS(all_reduce_nominal_fastest,
                "all-reduce from nominal links, as nothing says which one the library takes: the "

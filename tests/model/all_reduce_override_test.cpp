@@ -116,7 +116,6 @@ TEST_F(Asked, OfAChainAreCutSoThatTheyTakeLeast) {
 }
 
 TEST_F(Asked, OfBothLevelsAreOverBothLinks) {
-  machine_.fitted = false;
   machine_.collectives.clear();
   machine_.reduction.reset();
   machine_.cluster = load_cluster("p40x16");
@@ -147,6 +146,7 @@ TEST_F(Asked, OfOneLevelCrossInEachRoundTheLinksThatItsMessagesTake) {
 
 TEST_F(Asked, DoNotChargeTheAdapterForRoundsThatStayInTheNode) {
   machine_ = nominal_machine(load_cluster("p40x16"));
+  machine_.fitted = true;  // but no messages were measured
   const double m = 1e8;
   const double inside = 5.7e-6 + m / 15.75e9;
   const auto outside = [&](int sharers) { return 14e-6 + sharers * m / (54.54e9 / 8); };
@@ -212,6 +212,7 @@ TEST_F(Asked, AreRefusedByNameWhereTheyCannotBePredicted) {
 /// never sent.
 TEST_F(Asked, OfALibraryAreRefusedForTheSizesOfWhichNothingIsKnown) {
   machine_ = nominal_machine(load_cluster("p40x16"));
+  machine_.fitted = true;  // but no messages were measured
   const Placement placement{128, 4};
   // On 2,048 ranks a reduce of 512 B goes along a tree of which no closed form is known.
   const Placement many{2048, 4};

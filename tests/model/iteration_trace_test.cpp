@@ -77,12 +77,12 @@ TEST_F(Traced, IterationsAndWhatTheyDoAddUpToThePrediction) {
     for (const Seconds iteration : trace.iterations) {
       EXPECT_NEAR(iteration.si(), time.total.si(), 1e-9 * time.total.si());
     }
+    // Copies of gradients and what the slowest rank computes longer are exposed communication.
     const Seconds device = time.h2d + time.forward + time.backward + time.update;
-    EXPECT_NEAR(busy(trace, TraceRow::device), 2 * device.si(), 1e-9 * device.si())
-        << schedule_name(schedule);
-    const Seconds messages = time.exposed_comm + time.hidden_comm;
-    EXPECT_NEAR(busy(trace, TraceRow::communication), 2 * messages.si(), 1e-9 * messages.si())
-        << schedule_name(schedule);
+    const Seconds all = device + time.exposed_comm + time.hidden_comm;
+    const double traced = busy(trace, TraceRow::device) + busy(trace, TraceRow::communication);
+    EXPECT_NEAR(traced, 2 * all.si(), 1e-9 * all.si()) << schedule_name(schedule);
+    EXPECT_GT(busy(trace, TraceRow::device), 2 * device.si()) << schedule_name(schedule);
   }
 }
 

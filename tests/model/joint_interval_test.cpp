@@ -167,24 +167,24 @@ IterationCosts message_beside_computing(Schedule schedule) {
 /// An iteration takes the longer of the two, whose distribution is known.
 TEST(IterationInterval, IsThatOfTheMaximumWhereMessagesHideBehindComputing) {
   const IterationCosts costs = message_beside_computing(Schedule::wait_free);
-  const Seconds total = simulate_iteration(costs.plan({}, Bound::value)).total;
-  EXPECT_NEAR(total.si(), 10, 1e-9);
+  const IterationTime time = simulate_iteration(costs.plan({}, Bound::value));
+  EXPECT_NEAR(time.total.si(), 10, 1e-9);
   const auto longer = [](double t) { return std::pow(normal_distribution(t - 10), 2); };
-  const IterationInterval found = UncertainIteration(costs, false, total).interval();
+  const IterationInterval found = UncertainIteration(costs, false, time).interval();
   EXPECT_NEAR(found.low.si(), solve(0.05, longer), 0.05);
   EXPECT_NEAR(found.high.si(), solve(0.95, longer), 0.05);
 }
 
 TEST(IterationInterval, AddsVariancesWhereMessagesFollowComputing) {
   const IterationCosts costs = message_beside_computing(Schedule::sequential);
-  const Seconds total = simulate_iteration(costs.plan({}, Bound::value)).total;
-  EXPECT_NEAR(total.si(), 20, 1e-9);
+  const IterationTime time = simulate_iteration(costs.plan({}, Bound::value));
+  EXPECT_NEAR(time.total.si(), 20, 1e-9);
   const double half = deviations_of_90 * std::numbers::sqrt2;
-  const IterationInterval found = UncertainIteration(costs, false, total).interval();
+  const IterationInterval found = UncertainIteration(costs, false, time).interval();
   EXPECT_NEAR(found.low.si(), 20 - half, 0.05);
   EXPECT_NEAR(found.high.si(), 20 + half, 0.05);
-  const IterationInterval of_95 = UncertainIteration(costs, true, total).interval();
-  EXPECT_NEAR((of_95.high - total) / (found.high - total), 1.645 / 1.960, 0.01);
+  const IterationInterval of_95 = UncertainIteration(costs, true, time).interval();
+  EXPECT_NEAR((of_95.high - time.total) / (found.high - time.total), 1.645 / 1.960, 0.01);
 }
 
 // Speed-ups of n ranks, each of whom computes as one rank alone does.
@@ -194,8 +194,8 @@ IterationCosts without_messages(IterationCosts costs) {
   return costs;
 }
 
-Seconds time_of(const IterationCosts& costs) {
-  return simulate_iteration(costs.plan({}, Bound::value)).total;
+IterationTime time_of(const IterationCosts& costs) {
+  return simulate_iteration(costs.plan({}, Bound::value));
 }
 
 UncertainIteration uncertain(const IterationCosts& costs) {
@@ -322,8 +322,8 @@ TEST(SpeedupInterval, IsThatOfIterationsWithDrawnParameters) {
     for (const double message : {1.0, 4.0, 12.0}) {
       const IterationCosts costs = two_messages(schedule, message);
       const IterationCosts alone = without_messages(costs);
-      EXPECT_NEAR(drawn_time(costs, {}), time_of(costs).si(), 1e-9);
-      const double predicted = time_of(alone) / time_of(costs);
+      EXPECT_NEAR(drawn_time(costs, {}), time_of(costs).total.si(), 1e-9);
+      const double predicted = time_of(alone).total / time_of(costs).total;
       std::vector<double> drawn;
       for (int i = 0; i < 20'000; ++i) {
         TermErrors u{};

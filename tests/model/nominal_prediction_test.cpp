@@ -92,9 +92,7 @@ TEST(NominalPrediction, HasTheRangeThatPublishedTrainingsReachedOfFullPeak) {
   const Prediction p = predict(load_network("resnet50"), machine, run, ranks).front();
   const double compute = (p.time.forward + p.time.backward).si();
   const auto& [low, high] = computing_shares.range;
-  const auto width = [&](double share) {  // the update errs by itself
-    return share * std::hypot(compute, p.time.update.si());
-  };
+  const auto width = [&](double share) { return share * (compute + p.time.update.si()); };
   EXPECT_NEAR((p.time.total - *p.low).si(), width(1 - low), 0.05 * width(1 - low));
   EXPECT_NEAR((*p.high - p.time.total).si(), width(high - 1), 0.05 * width(high - 1));
   EXPECT_EQ(p.sources.forward, TimeSource::data_sheet);
@@ -119,7 +117,7 @@ TEST(NominalPrediction, IsTheSumOfWhatKernelsReachWithASheet) {
   const sheet::TimeRange range =
       sheet::kernel_range(times, {}, run.dtype, sheet::nominal_constants());
   const double compute = (p.time.forward + p.time.backward).si();
-  const auto width = [&](double share) { return share * std::hypot(compute, p.time.update.si()); };
+  const auto width = [&](double share) { return share * (compute + p.time.update.si()); };
   EXPECT_NEAR((p.time.total - *p.low).si(), width(1 - range.low), 0.05 * width(1 - range.low));
   EXPECT_NEAR((*p.high - p.time.total).si(), width(range.high - 1), 0.05 * width(range.high - 1));
   EXPECT_TRUE(mentions(p, NoteKind::sheet_kernels)) << all(p.notes);
@@ -145,6 +143,7 @@ TrainingRun summit_run() {
   run.cluster = "summit";
   run.ranks_per_node = 6;
   run.batch = 32;
+  run.schedule = Schedule::bucketed;
   run.loader_threads = 7;
   run.input_copy = InputCopy::ahead;
   run.normalisation = Normalisation::device;
@@ -160,27 +159,20 @@ TEST(NominalPrediction, SaysWhatWasTrainedOnSummit) {
   const Network network = load_network("resnet50");
   const double measured = 1536 * 32 / 347304.0;
   const Prediction p = predict(network, machine, summit_run(), ranks).front();
-  EXPECT_TRUE(mentions(p, "here double binary trees of nodes")) << all(p.notes);
-  // One V100 takes 97.5 ms for 32 pictures; stragglers of 1,536 are not included.
   const double computing = (p.time.forward + p.time.backward + p.time.update).si();
-  EXPECT_NEAR(computing, 97.5e-3, 0.1 * 97.5e-3);
-  EXPECT_LT(p.time.total.si(), measured);
-  EXPECT_GT(1.6 * p.time.total.si(), measured);
-  // What NCCL's own model says of it, too.
-  machine.cluster.all_reduce = AllReduceRule::nccl;
-  const Prediction by_nccl = predict(network, machine, summit_run(), ranks).front();
-  EXPECT_LT(by_nccl.time.total.si(), measured);
-  EXPECT_GT(1.6 * by_nccl.time.total.si(), measured);
-  // And what is said of who states the ring.
-  machine.cluster.all_reduce = AllReduceRule::ring;
+  EXPECT_NEAR(computing, 97.5e-3, 0.1 * 97.5e-3);  // one V100 with 32 pictures
+  EXPECT_NEAR(p.time.total.si(), measured, 0.25 * measured);
+  // And what is said of who asks for a ring.
+  machine.all_reduce_override = "ring";
   const Prediction by_ring = predict(network, machine, summit_run(), ranks).front();
-  EXPECT_GT(by_ring.time.total.si(), 10 * measured);
+  EXPECT_GT(by_ring.time.total.si(), 2 * measured);
 }
 
 /// The quickest of the forms as they are written down, each for itself.
 TEST(NominalPrediction, TakesTheQuickestAllReduceForEachMessageWhereNoneIsStated) {
   Machine machine = nominal_machine(load_cluster("v100x16_ib100"));
   machine.cluster.all_reduce = AllReduceRule::quickest;
+  machine.fitted = true;  // but no messages were measured
   Notes notes;
   // 3.4 us and 150 GB/s within a node, 14 us and 100 Gb/s between nodes, of 4 ranks each.
   const double inside = 1 / 150e9;
@@ -209,6 +201,7 @@ TEST(NominalPrediction, TakesTheQuickestAllReduceForEachMessageWhereNoneIsStated
 
 TEST(NominalPrediction, TakesARingOnOneNodeWhateverIsStated) {
   Machine machine = nominal_machine(load_cluster("p40x16"));
+  machine.fitted = true;  // but no messages were measured
   Notes notes;
   const auto time = [&](double m) {
     return MessageTimes(machine, {4, 4}, Schedule::wait_free, notes).time(Bytes(m)).value.si();
@@ -342,7 +335,8 @@ TEST(NominalPrediction, GivesLayersTheTimesOfDataSheets) {
 }
 
 TEST(NominalPrediction, SendsOverARingOfTheSlowestLink) {
-  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  Machine machine = nominal_machine(load_cluster("p40x16"));
+  machine.fitted = true;  // but no messages were measured
   Notes notes;
   // Within a node PCIe, 5.7 us and 15.75 GB/s; between nodes InfiniBand, 14 us and 54.54 Gb/s.
   const double m = 1e8;
@@ -355,6 +349,7 @@ TEST(NominalPrediction, SendsOverARingOfTheSlowestLink) {
 
 TEST(NominalPrediction, AddsGradientsByTheRuleOfTheCluster) {
   Machine machine = nominal_machine(load_cluster("h200x8"));
+  machine.fitted = true;  // but no messages were measured
   Notes notes;
   const auto time = [&](int ranks) {
     return MessageTimes(machine, {ranks, 8}, Schedule::wait_free, notes).time(1_MiB).value.si();
@@ -372,6 +367,7 @@ TEST(NominalPrediction, AddsGradientsByTheRuleOfTheCluster) {
 /// Where NCCL's cost model says what an all-reduce takes, it says so of the other collectives, too.
 TEST(NominalPrediction, TakesEveryCollectiveFromTheModelOfNccl) {
   Machine machine = nominal_machine(load_cluster("h200x8"));
+  machine.fitted = true;  // but no messages were measured
   const Placement placement{16, 8};
   const auto seconds = [&](Collective collective, Notes& notes) {
     const MessageTimes all_reduce(machine, placement, Schedule::wait_free, notes);

@@ -363,8 +363,8 @@ TEST(NominalSchedules, HoldOnClustersOfGpus) {
       const IterationTime& time = predictions.back().time;
       expect_phases_add_up(time);
       const Seconds compute = time.forward + time.backward + time.update;
-      const Seconds messages = time.exposed_comm + time.hidden_comm;
-      EXPECT_GE(time.total.si(), std::max(compute, messages).si() * (1 - 1e-9));
+      // Exposed communication holds waits for the slowest and copies, beside which messages travel.
+      EXPECT_GE(time.total.si(), std::max(compute, time.hidden_comm).si() * (1 - 1e-9));
       EXPECT_GE(time.hidden_comm.si(), -1e-12);
     }
   }

@@ -21,28 +21,13 @@
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/messages/exchange_costs.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
+#include "model/sgd_iter/scaling/cluster_facts.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 namespace {
 
 constexpr double f32_bytes = 4;
-/// Size of a vote on the gradients that are ready. [train/exchange/cycle_exchange.cpp,
-/// train/exchange/priority_exchange.cpp]
-constexpr Bytes vote_size = 8_B;
-
-template <class Q>
-Q at(const Estimate<Q>& estimate, Bound bound) {
-  switch (bound) {
-    case Bound::value:
-      return estimate.value;
-    case Bound::low:
-      return estimate.low;
-    case Bound::high:
-      return estimate.high;
-  }
-  fail_expectation("bound is a Bound");
-}
 
 /// Throws an error that names all parts of an iteration that were not measured, if there are any.
 void check_complete(const Network& network, const Machine& machine, const Run& run) {
@@ -83,6 +68,22 @@ bool updates_all_at_end(const Run& run) {
   return run.ranks == 1 || !(by_server(run) || overlaps_next_forward(run.schedule));
 }
 
+bool overlaps_messages(Schedule schedule) {
+  return schedule != Schedule::sequential;
+}
+
+/// Computing and messages beside each other both take 1 + ε times as long, so that computing loses
+/// the share ε of the messages' time and the order of all stays. Votes of the hosts cost nothing.
+ContentionCosts by_interference(const SheetDelays& delays) {
+  constexpr Bytes more_than_a_vote(16);
+  const auto both = Estimate<double>::exact(1 + delays.interference);
+  ContentionCosts costs;
+  costs.kinds.resize(2);
+  costs.kinds.back().fill({both, both});
+  costs.message.bounds = costs.gather.bounds = {more_than_a_vote};
+  return costs;
+}
+
 class Costs {
  public:
   Costs(const Network& network, const Machine& machine, const Run& run, Notes& notes)
@@ -107,6 +108,7 @@ class Costs {
   [[nodiscard]] StepCost update(Bytes parameters) const;
   void add_cores(IterationPlan& plan) const;
   void add_steps(IterationCosts& costs) const;
+  void add_delays(IterationCosts& costs) const;
   void add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
                 const std::vector<std::size_t>& parts) const;
   void give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) const;
@@ -261,6 +263,18 @@ void Costs::add_steps(IterationCosts& costs) const {
   advance_to(steps.size());
 }
 
+/// Adds the terms of several ranks by data sheets.
+void Costs::add_delays(IterationCosts& costs) const {
+  if (run_->ranks == 1 && machine_->points.empty()) return;
+  const auto parameters = static_cast<double>(network_->parameter_count());
+  costs.delays = sheet_delays(*machine_, place_, Bytes(f32_bytes * parameters));
+  if (!overlaps_messages(run_->schedule)) costs.delays.interference = 0;
+  costs.facts = run_facts(*machine_, *run_, parameters, network_->is_over_sequences(), Seconds(1));
+  if (run_->schedule == Schedule::horovod) {
+    costs.vote = Seconds(nominal_scaling().parameters[scaling::Parameter::negotiation]);
+  }
+}
+
 /// Adds late parts, each in front of the first layer of its message.
 void Costs::add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
                      const std::vector<std::size_t>& parts) const {
@@ -349,8 +363,11 @@ IterationCosts Costs::find() {
       affine_source(*machine_, machine_->update, Conditions(*run_), Bytes(parameters));
   if (updates_all_at_end(*run_)) costs.update = update(Bytes(parameters));
   costs.settings = run_->settings;
+  costs.by_sheets = !machine_->fitted;
+  if (costs.by_sheets) add_delays(costs);
   const RankCores cores{costs.shape.cores, costs.shape.compute_cores};
   costs.contention = contention_costs(*machine_, *run_, cores, *notes_);
+  if (costs.delays.interference > 0) costs.contention = by_interference(costs.delays);
   add_steps(costs);
   if (run_->launch == Launch::eager) return costs;
   if (machine_->graph_launch) {
@@ -361,103 +378,7 @@ IterationCosts Costs::find() {
   return costs;
 }
 
-/// Each term at its bound.
-struct Choice {
-  TermBounds bounds;
-  template <class Q>
-  [[nodiscard]] Q of(const Estimate<Q>& estimate, IterationTerm term) const {
-    return at(estimate, bounds.at(static_cast<std::size_t>(term)));
-  }
-  [[nodiscard]] LaunchedWork of(const StepCost& step, IterationTerm term) const {
-    return LaunchedWork::step(of(step.give, IterationTerm::launches), of(step.compute, term),
-                              step.kind);
-  }
-  [[nodiscard]] LaunchedWork of(std::span<const StepCost> steps) const {
-    LaunchedWork all;
-    for (const StepCost& step : steps) all = all.then(of(step, IterationTerm::compute));
-    return all;
-  }
-};
-
-void add_forward(const IterationCosts& costs, const Choice& chosen, IterationPlan& plan) {
-  const std::span<const StepCost> steps(costs.forward);
-  const std::size_t first = costs.late.empty() ? steps.size() : costs.late.front().step;
-  plan.forward = chosen.of(steps.first(first));
-  for (std::size_t i = 0; i < costs.late.size(); ++i) {
-    const LateCost& late = costs.late[i];
-    const std::size_t end = i + 1 < costs.late.size() ? costs.late[i + 1].step : steps.size();
-    plan.late.push_back({late.part, chosen.of(late.update, IterationTerm::update),
-                         chosen.of(steps.subspan(late.step, end - late.step))});
-  }
-}
-
-BackwardPart backward_part(std::span<const StepCost> steps,
-                           const std::optional<MessageCost>& message, const Choice& chosen) {
-  BackwardPart part{chosen.of(steps), {}};
-  if (!message) return part;
-  const auto of = [&](const Estimate<Seconds>& time) {
-    return chosen.of(time, IterationTerm::communication);
-  };
-  part.message = of(message->time);
-  part.size = message->size;
-  for (const Estimate<Seconds>& piece : message->pieces) part.pieces.push_back(of(piece));
-  if (message->gather) part.gather = of(*message->gather);
-  return part;
-}
-
-/// Adds contention; all pieces of a message count as the first.
-void add_contention(const IterationCosts& costs, const Choice& chosen, IterationPlan& plan) {
-  for (const auto& estimates : costs.contention.kinds) {
-    ContentionByWork& by_work = plan.contention.emplace_back();
-    for (std::size_t i = 0; i < work_kinds; ++i) {
-      by_work[i] = {chosen.of(estimates[i].compute, IterationTerm::contention),
-                    chosen.of(estimates[i].messages, IterationTerm::contention)};
-    }
-  }
-  for (std::size_t i = 0; i < costs.message.size(); ++i) {
-    if (!costs.message[i]) continue;
-    const Bytes whole = costs.message[i]->size;
-    const bool in_pieces = !costs.message[i]->pieces.empty();
-    plan.backward[i].kind =
-        costs.contention.message.of(in_pieces ? costs.settings.partition : whole);
-    plan.backward[i].gather_kind = costs.contention.gather.of(whole);
-  }
-}
-
 }  // namespace
-
-IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
-  const Choice chosen{bounds};
-  IterationPlan result = shape;
-  result.load = chosen.of(load, IterationTerm::input);
-  result.h2d = chosen.of(h2d, IterationTerm::copy);
-  result.update = chosen.of(update, IterationTerm::update);
-  result.choice = chosen.of(choice, IterationTerm::communication);
-  result.barrier = chosen.of(barrier, IterationTerm::communication);
-  add_forward(*this, chosen, result);
-  for (std::size_t i = 0; i < backward.size(); ++i) {
-    result.backward.push_back(backward_part(backward[i], message[i], chosen));
-  }
-  add_contention(*this, chosen, result);
-  if (packed != nullptr) {
-    const auto time = [times = packed, chosen](Bytes pack) {
-      return chosen.of(times->time(pack), IterationTerm::communication);
-    };
-    const auto messages = static_cast<std::size_t>(
-        std::ranges::count_if(message, [](const auto& one) { return one.has_value(); }));
-    const auto kind = [kinds = contention.message](Bytes pack) { return kinds.of(pack); };
-    result.packing = Packing{settings.cycle,
-                             settings.fusion_threshold,
-                             time(vote_size),
-                             shape.comm_cores,
-                             time,
-                             messages,
-                             kind,
-                             kind(vote_size),
-                             result.barrier};
-  }
-  return result;
-}
 
 void check_device(const Cluster& cluster, const Run& run) {
   if (cluster.device.kind == DeviceKind::gpu) return;
@@ -486,7 +407,9 @@ StepCost update_cost(const Network& network, const Machine& machine, const Run& 
 
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes) {
-  return Costs(network, machine, run, notes).find();
+  IterationCosts costs = Costs(network, machine, run, notes).find();
+  anchor(network, machine, run, costs);
+  return costs;
 }
 
 }  // namespace dlscale::model

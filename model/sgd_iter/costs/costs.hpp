@@ -13,6 +13,7 @@
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/sgd_iter/messages/exchange_costs.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -27,6 +28,10 @@ constexpr IterationTerm all_iteration_terms[] = {
 enum class Bound { value, low, high };
 /// Bound of each term, by its index in all_iteration_terms.
 using TermBounds = std::array<Bound, std::size(all_iteration_terms)>;
+
+/// Size of a vote on the gradients that are ready. [train/exchange/cycle_exchange.cpp,
+/// train/exchange/priority_exchange.cpp]
+inline constexpr Bytes vote_size = 8_B;
 
 /// Time of a step on the device, and of the host to launch it if the device is asynchronous.
 struct StepCost {
@@ -57,7 +62,15 @@ struct IterationCosts {
   Estimate<Seconds> choice;   ///< choosing the next piece of a message
   Estimate<Seconds> barrier;  ///< barrier of the ranks before a message
   ScheduleSettings settings;
-  StepCost update;  ///< at the end of the iteration
+  StepCost update;         ///< at the end of the iteration
+  SheetDelays delays;      ///< by data sheets; all 0 for machines that were measured
+  bool by_sheets = false;  ///< of a machine that was not measured
+  /// By data sheets, from measured points: factors on computing, and on what several ranks add.
+  double computing = 1;
+  double added = 1;
+  /// By data sheets, on several ranks: what the interval depends on.
+  std::optional<scaling::TrainingFacts> facts = {};
+  Seconds vote = {};  ///< horovod by data sheets: of the hosts, on messages that are ready
   PhaseSources sources;
 
   /// The plan with all terms at their values, except `moved`, which is at `bound`. If it packs, the
@@ -70,6 +83,14 @@ struct IterationCosts {
   /// The plan with all terms at `bounds`.
   [[nodiscard]] IterationPlan plan(const TermBounds& bounds) const;
 };
+
+/// Sets the factors on computing and on what several ranks add, so that iterations agree with the
+/// measured points of a machine from data sheets. The nearest point, by the ratio of ranks, is met
+/// by the factor on computing. Computing takes at least a fifth of that point; where that is too
+/// long, the factor on the rest falls instead, as ScalingModel's a. Other points are met as nearly
+/// as the factor on the rest allows, by the least squares of logarithms. Does nothing without
+/// points. Throws ConfigError for a point that no factors meet, as where input takes longer.
+void anchor(const Network& network, const Machine& machine, const Run& run, IterationCosts& costs);
 
 /// Throws ConfigError if the device of the cluster cannot copy, normalize, or be launched as the
 /// run asks.

@@ -51,7 +51,7 @@ enum class NoteKind {
   beyond_fitted,
   software_unknown,
   software_in_part,
-  message_interval,
+  scaling_outside,
   network_kind_unknown,
   device_links_unknown,
   // Kernels
@@ -98,6 +98,7 @@ enum class NoteKind {
   all_reduce_guess,
   all_reduce_by_pair,
   all_reduce_extrapolated,
+  messages_by_sheets,
   all_reduce_nominal,
   all_reduce_nominal_fastest,
   collective_other_waiting,

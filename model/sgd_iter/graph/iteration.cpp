@@ -40,6 +40,24 @@ struct BackwardLists {
   }
 };
 
+/// Moves what the slowest rank computes longer than the mean to exposed communication.
+IterationTime with_waiting(IterationTime time, const IterationPlan& plan) {
+  if (plan.slowest == 1) return time;
+  const double share = 1 - 1 / plan.slowest;
+  const auto move = [&](Seconds work, Seconds& phase) {
+    phase -= share * work;
+    time.exposed_comm += share * work;
+  };
+  move(plan.forward.device, time.forward);
+  move(plan.update.device, time.update);
+  for (const ForwardPart& part : plan.late) {
+    move(part.compute.device, time.forward);
+    move(part.update.device, time.update);
+  }
+  for (const BackwardPart& part : plan.backward) move(part.compute.device, time.backward);
+  return time;
+}
+
 bool contends(const IterationPlan& plan) {
   return !plan.contention.empty() && plan.overlaps();
 }
@@ -60,13 +78,13 @@ std::vector<ContendedPart> contended_parts(const IterationPlan& plan) {
 CommTimes communication(const IterationPlan& plan, const BackwardLists& lists) {
   if (contends(plan)) {
     const auto [backward, hidden, exposed] = contended_backward(contended_parts(plan));
-    return {backward, exposed, lists.gathers, hidden + exposed + lists.gathers};
+    return {backward, exposed + plan.meeting, lists.gathers, hidden + exposed + lists.gathers};
   }
   const Seconds messages = std::accumulate(lists.comm.begin(), lists.comm.end(), Seconds());
   const bool sequential = plan.schedule == Schedule::sequential;
   const Seconds exposed =
       sequential ? messages : wait_free_closed_form(lists.compute, lists.comm).exposed;
-  return {lists.backward, exposed, lists.gathers, messages + lists.gathers};
+  return {lists.backward, exposed + plan.meeting, lists.gathers, messages + lists.gathers};
 }
 
 bool host_takes_time(const IterationPlan& plan) {
@@ -143,7 +161,7 @@ IterationTime usual_form(const IterationPlan& plan) {
   } else {
     add_input_on_path(parts, time);
   }
-  time.hidden_comm = comm.all - time.exposed_comm;
+  time.hidden_comm = comm.all - (time.exposed_comm - plan.meeting);
   return time;
 }
 
@@ -163,14 +181,14 @@ std::optional<IterationTime> packed_form(const IterationPlan& plan, std::string&
     const PackedBackward part =
         packed_recurrence(lists.compute, lists.sizes, *plan.packing, last_look - start);
     last_look = start + part.last_look;
-    const Seconds end = start + part.finish + plan.update.device;
+    const Seconds end = start + part.finish + plan.meeting + plan.update.device;
     if (end - now < least) {
       why = "iterations wait for input, which shifts them against the looks for messages";
       return std::nullopt;
     }
     if (k >= iterations - counted) {
       time.total += (end - now) / counted;
-      time.exposed_comm += part.exposed / counted;
+      time.exposed_comm += (part.exposed + plan.meeting) / counted;
       time.hidden_comm += part.hidden / counted;
     }
     now = end;
@@ -220,7 +238,7 @@ std::optional<IterationTime> gathered_form(const IterationPlan& plan, std::strin
   const Seconds copy = plan.input_copy == InputCopy::ahead ? Seconds() : plan.h2d.device;
   const Seconds through =
       gathered_forward(parts, messages_through(lists), copy + plan.forward.device);
-  const Seconds unbound = through + lists.backward;
+  const Seconds unbound = through + lists.backward + plan.meeting;
   if (waits_for_copy(plan, lists, unbound)) {
     why = "iterations wait for input, which travels beside the messages that they wait for";
     return std::nullopt;
@@ -235,8 +253,8 @@ std::optional<IterationTime> gathered_form(const IterationPlan& plan, std::strin
   time.exposed_comm = time.total > unbound ? Seconds() : unbound - busy;
   time.io = time.total > unbound ? time.total - busy : Seconds();
   time.load = plan.loader_threads * plan.load;
-  time.hidden_comm =
-      std::accumulate(lists.comm.begin(), lists.comm.end(), lists.gathers) - time.exposed_comm;
+  time.hidden_comm = std::accumulate(lists.comm.begin(), lists.comm.end(), lists.gathers) -
+                     std::max(Seconds(), time.exposed_comm - plan.meeting);
   return time;
 }
 
@@ -331,17 +349,24 @@ IterationTime simulate_iteration(const IterationPlan& plan) {
   EXPECT(plan.loader_threads >= 1 && plan.prefetch >= 1);
   for (int iterations = plan.packing ? 64 : 8; iterations < 64; iterations *= 2) {
     const auto last = last_iterations(plan, iterations, 3);
-    if (alike(last[0], last[2]) && alike(last[1], last[2])) return last.back().time;
+    if (alike(last[0], last[2]) && alike(last[1], last[2])) {
+      return with_waiting(last.back().time, plan);
+    }
   }
-  return mean(last_iterations(plan, 64, 32));
+  return with_waiting(mean(last_iterations(plan, 64, 32)), plan);
 }
 
 std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why) {
   why = why_none(plan);
   if (!why.empty()) return std::nullopt;
-  if (plan.packing) return packed_form(plan, why);
-  if (!plan.late.empty()) return gathered_form(plan, why);
-  return usual_form(plan);
+  const auto form = [&]() -> std::optional<IterationTime> {
+    if (plan.packing) return packed_form(plan, why);
+    if (!plan.late.empty()) return gathered_form(plan, why);
+    return usual_form(plan);
+  };
+  const std::optional<IterationTime> time = form();
+  if (!time) return std::nullopt;
+  return with_waiting(*time, plan);
 }
 
 }  // namespace dlscale::model

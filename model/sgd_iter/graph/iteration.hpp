@@ -63,6 +63,11 @@ struct IterationPlan {
   /// Meeting of ranks before a message, as in Task: see barrier_before(). Packed messages have it
   /// in Packing; 0 where ranks choose the next piece instead.
   Seconds barrier = {};
+  /// ≥ 1: computing of the slowest rank over the mean. All computing of the plan has this factor.
+  double slowest = 1;
+  /// Time of the device after all messages and before the update, while it computes nothing: ranks
+  /// copy gradients and wait for each other. It counts as exposed communication.
+  Seconds meeting = {};
 
   /// Processor cores of the rank, and the number each kind of task keeps busy. On a GPU only the
   /// loader uses cores.
@@ -117,7 +122,8 @@ struct IterationPlan {
 /// engine's timers. io is the wait at the end of backward for the batch to be taken. exposed_comm
 /// is the wait for messages after that, and of late parts of forward. h2d is the wait for the copy
 /// at the start of the next iteration. Consecutive layers without a message between them are one
-/// task, which changes no time.
+/// task, which changes no time. What the slowest rank computes longer than the mean counts as
+/// exposed communication, because the others wait for its messages.
 IterationTime simulate_iteration(const IterationPlan& plan);
 
 /// The same phases from iteration_input_prefetched() or iteration_copied_ahead(), and

@@ -225,6 +225,9 @@ IterationGraph::Positions IterationGraph::add_exchange(IterationMarks& marks, Po
   add_late_gathers(marks);
   if (!late()) at = wait_for(marks.messages, at);
   marks.waited = join({marks.staged, at.host});
+  if (plan_->meeting > Seconds()) {
+    marks.waited = add(Task{plan_->meeting, device_, 0, {marks.waited}}, Part::own);
+  }
   return {at.host, marks.waited};
 }
 

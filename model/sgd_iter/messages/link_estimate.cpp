@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "model/communication/carrier.hpp"
 #include "model/fits/piecewise.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
 
 namespace dlscale::model {
@@ -103,6 +104,13 @@ std::string_view place_of(LinkKind kind) {
 
 LinkEstimate nominal(const Machine& machine, LinkKind kind, const Placement& placement,
                      std::string_view from) {
+  if (!machine.fitted) {
+    const SheetLink link = kind == LinkKind::inter ? sheet_link_between(machine, placement)
+                                                   : sheet_link_within(machine, placement);
+    return {{Estimate<Seconds>::exact(link.start), Estimate<SecondsPerByte>::exact(link.per_byte)},
+            fmt::format("{} {}", from, place_of(kind)),
+            true};
+  }
   const auto of = [&](const Cluster& cluster) {
     return kind == LinkKind::inter ? link_between_nodes(cluster, placement, 1)
                                    : link_within(cluster, placement);

@@ -165,6 +165,11 @@ std::optional<Estimate<Seconds>> meeting_by_pair(const Machine& machine,
   return collective::ceiling_log2(placement.ranks) * pair->cost.time(smallest_message);
 }
 
+/// Whether neither the machine nor its messages were measured.
+bool by_sheets_alone(const Machine& machine) {
+  return !machine.fitted && machine.collectives.empty() && machine.algorithms.empty();
+}
+
 }  // namespace
 
 NcclTimes::NcclTimes(const Machine& machine, const Placement& placement,
@@ -197,6 +202,11 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
   if (!machine.all_reduce_override.empty() && !lacks_switches) {
     asked_ = std::make_shared<const AllReduceOverride>(machine, placement, schedule,
                                                        machine.all_reduce_override, notes);
+    return;
+  }
+  if (by_sheets_alone(machine)) {
+    by_sheets_ = sheet_messages(machine, placement);
+    if (schedule == Schedule::horovod) by_sheets_->agreement = {};  // a vote for each look instead
     return;
   }
   Fits fits = suitable(machine, schedule, notes);
@@ -255,6 +265,7 @@ void MessageTimes::find_fit(const Fits& fits) {
 Estimate<Seconds> MessageTimes::time(Bytes message) const {
   if (placement_.ranks == 1) return {};
   if (asked_) return asked_->time(message);
+  if (by_sheets_) return by_sheets(message);
   if (exact_) {
     if (!fit_->cost.covers(message)) {
       notes_->add(NoteKind::all_reduce_outside_sizes, {}, {message});
@@ -265,6 +276,14 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
   if (fit_ != nullptr) return extrapolate(message);
   if (pair_ != nullptr) return by_pair(message);
   return nominal(message);
+}
+
+/// The interval of a prediction has the error of this time.
+Estimate<Seconds> MessageTimes::by_sheets(Bytes message) const {
+  notes_->add(
+      NoteKind::messages_by_sheets, {},
+      {placement_.ranks, by_sheets_->agreement + by_sheets_->start, 1 / by_sheets_->per_byte});
+  return Estimate<Seconds>::exact(by_sheets_->time(message));
 }
 
 std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) const {
@@ -309,7 +328,7 @@ Estimate<Seconds> MessageTimes::nominal(Bytes message) const {
 }
 
 bool MessageTimes::is_nccl() const {
-  return nccl_ && fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr;
+  return nccl_ && !by_sheets_ && fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr;
 }
 
 TimeSource MessageTimes::source(Bytes message) const {

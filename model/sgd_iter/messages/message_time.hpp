@@ -11,6 +11,7 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/messages/link_estimate.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/nccl.hpp"
 #include "model/topology/topology.hpp"
 
@@ -55,7 +56,10 @@ class AllReduceOverride;
 ///   fitted, without any all-reduce over such links, but with messages from one rank to another:
 ///     the closed form that then takes least (link_estimate.hpp), or a ring where the cluster names
 ///     it, unless it names another rule for what was not measured.
-///   nominal: the rule of the cluster: a ring over the slowest link, two levels of rings,
+///   a machine from data sheets: as published trainings exchange gradients over such links
+///     (sheet_messages()), whatever the rule of the cluster.
+///   not measured on a machine that was measured: nominal links and the rule of the cluster: a ring
+///   over the slowest link, two levels of rings,
 ///     or NCCL's choice by its own cost model (NcclTimes). Without a rule, the fastest of
 ///     those that libraries choose among, for each message (nominal_all_reduces()). The interval is
 ///     by datasheet_links(), with the fastest at both ends.
@@ -79,6 +83,7 @@ class MessageTimes {
   void find_fit(const std::vector<const CollectiveFit*>& fits);
   [[nodiscard]] std::optional<Estimate<Seconds>> by_closed_form(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by_pair(Bytes message) const;
+  [[nodiscard]] Estimate<Seconds> by_sheets(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> nominal(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by(const collective::Algorithm& algorithm, Bytes message) const;
@@ -105,6 +110,7 @@ class MessageTimes {
   /// Present where nothing was measured and the cluster names nccl.
   std::optional<NcclTimes> nccl_;
   std::shared_ptr<const AllReduceOverride> asked_;
+  std::optional<SheetMessages> by_sheets_;
 };
 
 /// Time of simultaneous ranks to meet before a message of training, until the first continues: a

@@ -82,8 +82,10 @@ struct TrainingFacts {
   /// Whether the given time is that of computing alone, without optimiser and input.
   bool given_computes_only = false;
   Layout asked = {};
-  double batch = 0;              ///< per GPU
-  Bytes sample = {};             ///< bytes of a sample on the host; 0 if not known
+  double batch = 0;   ///< per GPU
+  Bytes sample = {};  ///< bytes of a sample on the host; 0 if not known
+  /// Share of an iteration's computing in which backward runs, if layers were timed.
+  std::optional<double> backward_share = {};
   bool uneven_samples = false;   ///< whether samples of a batch differ in length or size
   bool half_precision = false;   ///< whether it computes in 16 or 8 bits, at least partly
   bool synthetic_input = false;  ///< whether samples are known to be made up, not read

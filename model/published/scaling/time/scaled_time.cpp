@@ -180,6 +180,7 @@ Seconds ScalingModel::left_out(Seconds compute, const Parameters& p) const {
 
 /// The time t_b.
 Seconds ScalingModel::backward_of(Seconds compute, const Parameters& p) const {
+  if (facts_.backward_share) return *facts_.backward_share * compute;
   const Seconds updating = facts_.given_computes_only ? Seconds() : update(compute, p);
   return backward_share * (compute - updating);
 }

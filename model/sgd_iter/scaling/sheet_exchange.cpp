@@ -1,0 +1,106 @@
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "model/published/scaling/predictor.hpp"
+#include "model/published/scaling/time/exchange_cost.hpp"
+#include "model/published/scaling/time/scaled_time.hpp"
+#include "model/sgd_iter/scaling/cluster_facts.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using scaling::Parameter;
+using scaling::Parameters;
+using scaling::TrainingFacts;
+
+const scaling::ScalingFile& nominal_file() {
+  static const scaling::ScalingFile file = scaling::load_scaling(scaling::usual_scaling);
+  return file;
+}
+
+/// The fitted constants, with longer start-ups where the cluster states them.
+Parameters parameters_for(const Cluster& cluster) {
+  Parameters parameters = nominal_scaling().parameters;
+  const auto at_least = [&](Parameter which, Seconds stated) {
+    double& value = parameters.values.at(static_cast<std::size_t>(which));
+    value = std::max(value, stated.si());
+  };
+  at_least(Parameter::local_latency, cluster.intra_node.latency);
+  at_least(Parameter::rdma_latency, cluster.inter_node.latency);
+  at_least(Parameter::tcp_latency, cluster.inter_node.latency);
+  return parameters;
+}
+
+}  // namespace
+
+const scaling::Fit& nominal_scaling() {
+  return nominal_file().fitted.all;
+}
+
+std::size_t nominal_scaling_trainings() {
+  std::size_t trainings = 0;
+  for (const auto& [set, count] : nominal_file().sets) trainings += count;
+  return trainings;
+}
+
+SheetMessages sheet_messages(const Machine& machine, const Placement& placement) {
+  EXPECT(placement.ranks >= 2);
+  const TrainingFacts facts = cluster_facts(machine, placement);
+  const scaling::ExchangeCost cost =
+      scaling::exchange_cost(facts, facts.asked, parameters_for(machine.cluster));
+  const scaling::MessageCost& messages = cost.messages;
+  const bool on_device = cost.on_gpu && machine.cluster.device.kind == DeviceKind::gpu;
+  return {messages.startup, messages.transfer / facts.gradient, messages.agreement, on_device};
+}
+
+SheetLink sheet_link_within(const Machine& machine, const Placement& placement) {
+  const Placement one_node{placement.ranks_on_node(), placement.ranks_per_node};
+  const TrainingFacts facts = cluster_facts(machine, one_node);
+  const Parameters parameters = parameters_for(machine.cluster);
+  return {Seconds(parameters[Parameter::local_latency]),
+          1 / scaling::within_node(facts, facts.asked, parameters)};
+}
+
+SheetLink sheet_link_between(const Machine& machine, const Placement& placement) {
+  const TrainingFacts facts = cluster_facts(machine, placement);
+  const Parameters parameters = parameters_for(machine.cluster);
+  const Parameter latency =
+      scaling::over_tcp(facts) ? Parameter::tcp_latency : Parameter::rdma_latency;
+  return {Seconds(parameters[latency]), 1 / scaling::between_nodes(facts, parameters)};
+}
+
+SheetDelays sheet_delays(const Machine& machine, const Placement& placement, Bytes gradients) {
+  if (placement.ranks == 1) return {};
+  const TrainingFacts facts = cluster_facts(machine, placement);
+  const Parameters& p = nominal_scaling().parameters;
+  SheetDelays delays;
+  delays.waiting = scaling::waiting_share(facts, placement.ranks, p);
+  delays.meeting = p[Parameter::copy_passes] * gradients / facts.memory_bandwidth +
+                   Seconds(p[Parameter::jitter_of_nodes] * std::log2(placement.nodes()));
+  if (sheet_messages(machine, placement).on_device) {
+    delays.interference = p[Parameter::interference];
+  }
+  return delays;
+}
+
+TimeFactors scaling_factors(const TrainingFacts& facts, const ScaledParts& parts) {
+  if (facts.asked.gpus == 1 && !parts.measured) return {};
+  scaling::ScaledTime time;
+  time.compute = parts.alone;
+  time.transfer = parts.exposed;
+  time.communication = parts.communication;
+  time.total = parts.total;
+  time.slower = parts.slower;
+  time.overhead = std::clamp(1 - parts.alone / parts.total, 0.0, 0.95);
+  const double ratio = static_cast<double>(facts.asked.gpus) / facts.given.gpus;
+  time.differs = std::min(std::abs(std::log2(ratio)), 1.0);
+  const scaling::Fit& fit = nominal_scaling();
+  scaling::IntervalTime found = scaling::with_interval(time, facts, fit.errors);
+  if (!scaling::outside(facts, fit.domain).empty()) found = scaling::stretched(found);
+  return {found.low / found.value, found.high / found.value};
+}
+
+}  // namespace dlscale::model

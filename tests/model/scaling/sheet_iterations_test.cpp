@@ -1,0 +1,224 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/cluster/cluster.hpp"
+#include "core/network/network.hpp"
+#include "model/machine/machine.hpp"
+#include "model/plan/iteration_grid.hpp"
+#include "model/published/scaling/time/scaled_time.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/scaling/cluster_facts.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
+
+/// Iterations by data sheets on several devices, against the model that is scored on published
+/// trainings.
+namespace dlscale::model {
+namespace {
+
+using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
+
+struct Question {
+  std::string cluster;
+  std::string network;
+  Schedule schedule;
+  int batch = 32;
+};
+
+Machine sheets_of(const std::string& cluster) {
+  Machine machine = nominal_machine(load_cluster(cluster));
+  machine.loaders.front().decode = {};
+  machine.cluster.storage = {};
+  machine.cluster.intra_node.latency = {};  // else a longer one would replace the fitted one
+  machine.cluster.inter_node.latency = {};
+  return machine;
+}
+
+TrainingRun run_of(const Machine& machine, const Question& question) {
+  TrainingRun run;
+  run.network = question.network;
+  run.cluster = question.cluster;
+  run.ranks_per_node = machine.cluster.devices_per_node;
+  run.batch = question.batch;
+  run.schedule = question.schedule;
+  run.input_copy = InputCopy::ahead;
+  return run;
+}
+
+cases::Overlap overlap_of(Schedule schedule) {
+  if (schedule == Schedule::wait_free) return cases::Overlap::wfbp;
+  return schedule == Schedule::merged ? cases::Overlap::merged : cases::Overlap::bucketed;
+}
+
+/// The same training for the model of scaling: gradients of layers, ready when backward made them.
+scaling::TrainingFacts facts_of(const Network& network, const Machine& machine, TrainingRun run) {
+  const int ranks = run.ranks;
+  const cases::Overlap overlap = overlap_of(run.schedule);
+  run.schedule = Schedule::wait_free;
+  run.ranks = 2;
+  Notes notes;
+  IterationCosts costs = iteration_costs(network, machine, run, notes);
+  costs.delays = {};
+  const IterationPlan plan = costs.plan({}, Bound::value);
+  Seconds backward;
+  std::vector<scaling::GradientTensor> tensors;
+  for (const BackwardPart& part : plan.backward) {
+    backward += part.compute.device;
+    if (part.message) tensors.push_back({part.size.si() / 4, backward.si()});
+  }
+  for (scaling::GradientTensor& tensor : tensors) tensor.ready /= backward.si();
+  const Seconds alone = plan.forward.device + backward + plan.update.device;
+  run.ranks = ranks;
+  scaling::TrainingFacts facts =
+      run_facts(machine, run, static_cast<double>(network.parameter_count()), false, alone);
+  facts.profile = {scaling::TensorSource::layers, tensors};
+  facts.backward_share = backward / alone;
+  facts.overlap = overlap;
+  return facts;
+}
+
+void expect_agreement(const Question& question, double tolerance) {
+  const Machine machine = sheets_of(question.cluster);
+  const Network network = load_network(question.network);
+  const int ranks[] = {1, 2, 4, 8, 16, 64, 256};
+  for (const Prediction& p : predict(network, machine, run_of(machine, question), ranks)) {
+    const scaling::ScalingModel model(facts_of(network, machine, p.run));
+    const double wanted = model.time(nominal_scaling().parameters).total.si();
+    const double allowed = p.run.ranks == 1 ? 1e-9 : tolerance;
+    EXPECT_NEAR(p.time.total.si(), wanted, allowed * wanted)
+        << question.cluster << ' ' << question.network << ' ' << schedule_name(question.schedule)
+        << " on " << p.run.ranks;
+  }
+}
+
+TEST(SheetIterations, TakeAsLongAsTheModelOfScalingSays) {
+  for (const char* cluster : {"dgx_h100", "summit", "v100x16_ib100", "k80x16_10gbe", "dgx1"}) {
+    for (const char* network : {"resnet50", "vgg16"}) {
+      for (const Schedule schedule : {Schedule::wait_free, Schedule::bucketed}) {
+        expect_agreement({cluster, network, schedule}, 0.02);
+      }
+    }
+  }
+}
+
+TEST(SheetIterations, MergeAsTheModelOfScalingDoes) {
+  // The engine merges for a fitted line of messages; the model takes the best of several groupings.
+  expect_agreement({"k80x16_10gbe", "resnet50", Schedule::merged}, 0.05);
+}
+
+TEST(SheetIterations, SendAllAfterBackwardWhereNothingOverlaps) {
+  const Machine machine = sheets_of("v100x16_ib100");
+  const Network network = load_network("resnet50");
+  TrainingRun run = run_of(machine, {"v100x16_ib100", "resnet50", Schedule::sequential});
+  const int ranks[] = {1, 16};
+  const auto predictions = predict(network, machine, run, ranks);
+  const Seconds alone = predictions.front().time.total;
+  const Bytes gradients(4.0 * static_cast<double>(network.parameter_count()));
+  const Placement placement{16, run.ranks_per_node};
+  const SheetMessages messages = sheet_messages(machine, placement);
+  const SheetDelays delays = sheet_delays(machine, placement, gradients);
+  double count = 0;
+  for (const Layer& layer : network.layers()) count += layer.parameter_count() > 0 ? 1 : 0;
+  const Seconds wanted = (1 + delays.waiting) * alone + count * messages.start +
+                         gradients * messages.per_byte + delays.meeting;
+  EXPECT_NEAR(predictions.back().time.total / wanted, 1, 1e-9);
+}
+
+TEST(SheetIterations, ArePhasesOfTheMeanRankAndWaitsForTheSlowest) {
+  const Machine machine = sheets_of("summit");
+  TrainingRun run = run_of(machine, {"summit", "resnet50", Schedule::bucketed});
+  const int ranks[] = {1, 96};
+  const auto predictions = predict(load_network("resnet50"), machine, run, ranks);
+  const IterationTime& alone = predictions.front().time;
+  const IterationTime& many = predictions.back().time;
+  EXPECT_NEAR(many.forward / alone.forward, 1, 1e-9);
+  EXPECT_NEAR(many.update / alone.update, 1, 1e-9);
+  EXPECT_GT(many.backward, alone.backward) << "messages cost it time";
+  const Seconds sum =
+      many.io + many.h2d + many.forward + many.backward + many.exposed_comm + many.update;
+  EXPECT_NEAR(sum / many.total, 1, 1e-9);
+}
+
+TEST(SheetIterations, HaveClosedForms) {
+  const Machine machine = sheets_of("dgx_h100");
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+    const int ranks[] = {8, 64};
+    const TrainingRun run = run_of(machine, {"dgx_h100", "vgg16", schedule});
+    for (const Prediction& p : predict(load_network("vgg16"), machine, run, ranks)) {
+      ASSERT_TRUE(p.closed_form) << p.closed_form_absent;
+      EXPECT_NEAR(p.closed_form->total / p.time.total, 1, 1e-6) << schedule_name(schedule);
+      EXPECT_NEAR(p.closed_form->exposed_comm / p.time.total, p.time.exposed_comm / p.time.total,
+                  1e-6);
+    }
+  }
+}
+
+TEST(SheetIterations, ArePlannedAsPredicted) {
+  const Machine machine = sheets_of("v100x16_ib100");
+  const Network network = load_network("resnet50");
+  PlanSpace space;
+  space.ranks = {1, 2, 4, 8, 16};
+  space.batches = {16, 32};
+  for (const Schedule schedule :
+       {Schedule::sequential, Schedule::wait_free, Schedule::bucketed, Schedule::merged}) {
+    space.exchanges.push_back({schedule});
+  }
+  TrainingRun run = run_of(machine, {"v100x16_ib100", "resnet50", Schedule::wait_free});
+  const IterationGrid grid = iteration_grid(network, machine, run, space);
+  EXPECT_EQ(grid.by_simulation, 0U);
+  for (std::size_t e = 0; e < space.exchanges.size(); ++e) {
+    for (std::size_t b = 0; b < space.batches.size(); ++b) {
+      run.schedule = space.exchanges[e].schedule;
+      run.batch = space.batches[b];
+      const auto predictions = predict(network, machine, run, space.ranks);
+      for (std::size_t r = 0; r < space.ranks.size(); ++r) {
+        EXPECT_NEAR(grid.at({e, b, r}) / predictions[r].time.total.si(), 1, 1e-6)
+            << schedule_name(run.schedule) << ' ' << space.ranks[r];
+      }
+    }
+  }
+}
+
+/// The interval of a speed-up is that of scaling alone.
+TEST(SheetIterations, HaveSpeedUpsWithoutTheErrorOfComputing) {
+  const Machine machine = sheets_of("dgx_h100");
+  const int ranks[] = {1, 8};
+  const TrainingRun run = run_of(machine, {"dgx_h100", "resnet50", Schedule::bucketed});
+  const auto predictions = predict(load_network("resnet50"), machine, run, ranks);
+  EXPECT_EQ(predictions.front().speedup_low, 1);
+  EXPECT_EQ(predictions.front().speedup_high, 1);
+  const Prediction& p = predictions.back();
+  ASSERT_TRUE(p.low && p.high && p.speedup_low && p.speedup_high);
+  EXPECT_LT(*p.speedup_low, p.speedup);
+  EXPECT_GT(*p.speedup_high, p.speedup);
+  EXPECT_GT(*p.speedup_low / p.speedup, p.time.total / *p.high);
+  EXPECT_LT(*p.speedup_high / p.speedup, p.time.total / *p.low);
+}
+
+TEST(SheetIterations, MeetThePointsThatWereMeasured) {
+  Machine machine = sheets_of("dgx_h100");
+  const Network network = load_network("resnet50");
+  const TrainingRun run = run_of(machine, {"dgx_h100", "resnet50", Schedule::bucketed});
+  const int ranks[] = {1, 8, 64};
+  const auto by_sheets = predict(network, machine, run, ranks);
+  const Seconds alone = 1.3 * by_sheets[0].time.total;
+  machine.points = {{1, alone}};
+  const auto by_one = predict(network, machine, run, ranks);
+  EXPECT_NEAR(by_one[0].time.total / alone, 1, 1e-6);
+  EXPECT_NEAR(by_one[1].time.total / by_sheets[1].time.total, 1.3, 0.05);
+  EXPECT_LT(*by_one[0].high / *by_one[0].low, 1.1);
+  EXPECT_LT(*by_one[1].high / *by_one[1].low, *by_sheets[1].high / *by_sheets[1].low);
+  const Seconds eight = 1.05 * by_one[1].time.total;
+  machine.points = {{1, alone}, {8, eight}};
+  const auto by_two = predict(network, machine, run, ranks);
+  EXPECT_NEAR(by_two[0].time.total / alone, 1, 1e-3);
+  EXPECT_NEAR(by_two[1].time.total / eight, 1, 1e-3);
+  EXPECT_GT(by_two[2].time.total, by_one[2].time.total);
+  EXPECT_LT(*by_two[1].high / *by_two[1].low, *by_one[1].high / *by_one[1].low);
+}
+
+}  // namespace
+}  // namespace dlscale::model
