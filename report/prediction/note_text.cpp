@@ -52,9 +52,10 @@ constexpr std::array all_note_words{
         sheet_kernels,
         "from data sheets alone: kernels at the speed that published trainings reach on such "
         "devices, with a 90 % interval of {:.2f} to {:.2f} times; batches copied at line rate"),
-    NOTE_WORDS(beyond_fitted,
-               "the published trainings are of another kind, so the interval of computing is 1.5 "
-               "times as wide on a logarithmic scale: {}"),
+    NOTE_WORDS(
+        beyond_fitted,
+        "the published trainings are of another kind, so the interval of computing is wider: "
+        "{}"),
     NOTE_WORDS(software_unknown,
                "what the software does with {} in {} is not stated: kernels are taken as those of "
                "eager PyTorch, and the interval reaches to fused kernels and channels-last images"),

@@ -14,7 +14,7 @@
 #include "core/cluster/device_file.hpp"
 #include "core/config/config_file.hpp"
 #include "core/config/config_path.hpp"
-#include "model/published/scaling/predictor.hpp"
+#include "model/published/scaling/fit/interval.hpp"
 
 namespace dlscale::model::sheet {
 namespace {
