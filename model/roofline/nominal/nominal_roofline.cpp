@@ -80,7 +80,7 @@ NominalWork work_of(const sheet::MemoryPassCounter& passes, const Network& netwo
     moved += rows * product.elements;
     if (on.reads > 0) shared += rows * shared_elements(product, on.reads, constants);
   }
-  if (all.declared == Flops()) {
+  if (all.declared == Flops() && moved > 0) {  // else another kernel does the step
     all.declared = work(network, step, run.batch, run.dtype).flops;
     all.executed = all.declared;
   }

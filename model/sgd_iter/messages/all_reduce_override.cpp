@@ -82,7 +82,7 @@ void set_all_reduce(Machine& machine, std::string_view wanted) {
         cluster.name));
   }
   if (is_rule) cluster.all_reduce = parse_all_reduce_rule(wanted);
-  if (machine.fitted || !is_rule) machine.all_reduce_override = wanted;
+  machine.all_reduce_override = wanted == "quickest" ? "" : wanted;
   if (!is_rule) check_all_reduce_override(wanted);
   if (wanted != "nccl" || cluster.nccl) return;
   throw ConfigError(

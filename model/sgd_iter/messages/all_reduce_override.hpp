@@ -24,8 +24,8 @@ inline constexpr std::string_view adding_switches = "sharp";
 void check_all_reduce_override(std::string_view name);
 
 /// Replaces the measured or usual all-reduce of a prediction by the one that predict --all-reduce
-/// names. The rules of a cluster say how its data sheets are read, and so set Cluster::all_reduce.
-/// Throws ConfigError for an unknown word, and for one that the machine cannot answer.
+/// names. "quickest" leaves the all-reduce of a cluster of data sheets as it is. Throws ConfigError
+/// for an unknown word, and for one that the machine cannot answer.
 void set_all_reduce(Machine& machine, std::string_view wanted);
 
 /// All-reduces by a given algorithm, whatever a library was measured to do. If its execution was
