@@ -231,11 +231,9 @@ TEST(NominalLines, AreTheTimesOfMessages) {
   }
   machine.cluster.all_reduce = AllReduceRule::quickest;
   EXPECT_EQ(nominal_lines(machine, {4, 4}).size(), 1U);
-  std::size_t most_lines = 0;
   for (const int ranks : {6, 8, 16, 100, 1000, 27648}) {
     const Placement placement{ranks, 4};
     const std::vector<LinearCost> lines = nominal_lines(machine, placement);
-    most_lines = std::max(most_lines, lines.size());
     const MessageTimes times(machine, placement, Schedule::wait_free, notes);
     for (const double m : {4.0, 1e4, 3e6, 1e9, 1e11}) {
       double least = 1e9;
@@ -243,10 +241,9 @@ TEST(NominalLines, AreTheTimesOfMessages) {
       EXPECT_DOUBLE_EQ(least, times.time(Bytes(m)).value.si()) << ranks;
     }
   }
-  EXPECT_EQ(most_lines, 2U);
   machine.all_reduce_override = "best";
   EXPECT_TRUE(nominal_lines(machine, {4, 4}).empty());
-  EXPECT_TRUE(nominal_lines(nominal_machine(load_cluster("h200x8")), {4, 4}).empty());
+  EXPECT_EQ(nominal_lines(nominal_machine(load_cluster("h200x8")), {4, 4}).size(), 1U);
 }
 
 }  // namespace
