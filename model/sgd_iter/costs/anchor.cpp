@@ -40,15 +40,32 @@ Seconds computing_of(const IterationCosts& costs) {
   return sum;
 }
 
-/// x in [low, high] where the growing f(x) is nearest to `wanted`, by halving on a logarithmic
-/// scale.
+/// x in [low, high] where the growing f(x) is nearest to `wanted`, to 1e-9 of it. Regula falsi that
+/// halves the value of an end that stays (the Illinois algorithm), since f is nearly straight.
 template <class Function>
 double solve(const Function& f, double low, double high, Seconds wanted) {
-  for (int round = 0; round < 60; ++round) {
-    const double middle = std::sqrt(low * high);
-    (f(middle) < wanted ? low : high) = middle;
+  double below = (f(low) - wanted).si();
+  double above = (f(high) - wanted).si();
+  if (below >= 0) return low;
+  if (above <= 0) return high;
+  int stayed = 0;
+  for (int round = 0; round < 100; ++round) {
+    const double x = (low * above - high * below) / (above - below);
+    const double value = (f(x) - wanted).si();
+    if (std::abs(value) < 1e-9 * wanted.si()) return x;
+    if (value < 0) {
+      low = x;
+      below = value;
+      if (stayed > 0) above /= 2;
+      stayed = 1;
+    } else {
+      high = x;
+      above = value;
+      if (stayed < 0) below /= 2;
+      stayed = -1;
+    }
   }
-  return std::sqrt(low * high);
+  return (low + high) / 2;
 }
 
 /// The factors that meet a point, for a wanted factor on what ranks add.
@@ -98,10 +115,11 @@ Factors fitted(std::vector<Known>& all) {
   const auto at = [&](double log_added) {
     return missed(all, meeting(all.front(), std::exp(log_added)));
   };
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < 25; ++round) {
     const double one = high - golden * (high - low);
     const double other = low + golden * (high - low);
-    (at(one) < at(other) ? high : low) = at(one) < at(other) ? other : one;
+    const bool is_lower = at(one) < at(other);
+    (is_lower ? high : low) = is_lower ? other : one;
   }
   return meeting(all.front(), std::exp((low + high) / 2));
 }
