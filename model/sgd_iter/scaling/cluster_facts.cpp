@@ -100,7 +100,6 @@ void add_links(const Cluster& cluster, const Placement& placement, TrainingFacts
 /// PyTorch's buckets by NCCL, where nothing is said of the framework.
 scaling::FrameworkTraits usual_framework() {
   scaling::FrameworkTraits traits;
-  traits.family = "PyTorch";
   traits.first_bucket = first_bucket_limit;
   traits.bucket = bucket_limit;
   return traits;
