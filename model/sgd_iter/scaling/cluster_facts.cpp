@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "core/base/error.hpp"
@@ -22,13 +25,39 @@ constexpr int usual_launch = 2018;
 /// PCI Express 6.0 x16, before its line code. Faster links are not PCI Express.
 constexpr BytesPerSecond fastest_pcie = 128.0_GBps;
 
-NodeFabric fabric_of(const Cluster& cluster) {
+/// Whether the name of a link has one of these words, in small or capital letters.
+bool is_named(const LinkSpec& link, std::initializer_list<std::string_view> words) {
+  std::string name = link.name;
+  for (char& letter : name)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+/// Whether sockets carry messages between nodes: what the cluster states, else its link's name.
+bool over_sockets(const Cluster& cluster) {
+  if (cluster.network) return cluster.network->kind == tcp;
+  return is_named(cluster.inter_node, {"ethernet", "tcp"}) &&
+         !is_named(cluster.inter_node, {"roce"});
+}
+
+/// Whether no ring of NVLinks passes the first `devices` of a mesh, as with five of a DGX-1.
+bool lacks_rings(const Nvlinks& mesh, int devices) {
+  const auto count = static_cast<std::size_t>(devices);
+  return devices > 1 && count < mesh.rings.size() && mesh.rings[count] == 0;
+}
+
+/// The links of the first `devices` of a node.
+NodeFabric fabric_of(const Cluster& cluster, int devices) {
   if (cluster.node) {
     const auto& nvlinks = cluster.node->nvlinks;
     if (!nvlinks) return NodeFabric::pcie;
-    return nvlinks->switch_links > 0 ? NodeFabric::switched : NodeFabric::mesh;
+    if (nvlinks->switch_links > 0) return NodeFabric::switched;
+    return lacks_rings(*nvlinks, devices) ? NodeFabric::pcie : NodeFabric::mesh;
   }
-  return cluster.intra_node.bandwidth > fastest_pcie ? NodeFabric::switched : NodeFabric::pcie;
+  const bool joined = is_named(cluster.intra_node, {"nvlink", "nvswitch"}) ||
+                      cluster.intra_node.bandwidth > fastest_pcie;
+  return joined ? NodeFabric::switched : NodeFabric::pcie;
 }
 
 /// Rate of the links of a device to others of its node.
@@ -62,11 +91,19 @@ scaling::Layout layout_of(const Placement& placement) {
 
 /// Whether the cluster does not name the kind, and PCI Express may be as fast.
 bool may_be_pcie_or_nvlink(const Cluster& cluster) {
-  return !cluster.node && cluster.intra_node.bandwidth <= fastest_pcie;
+  return !cluster.node && cluster.intra_node.bandwidth <= fastest_pcie &&
+         !is_named(cluster.intra_node, {"pci", "nvlink", "nvswitch"});
+}
+
+/// Whether the cluster names neither TCP nor a network with RDMA.
+bool may_be_tcp_or_rdma(const Cluster& cluster) {
+  return !cluster.network &&
+         !is_named(cluster.inter_node, {"ethernet", "tcp", "roce", "rdma", "infiniband",
+                                        "omni-path", "slingshot", "aries", "efa"});
 }
 
 void guess_links(const Cluster& cluster, const Placement& placement, TrainingFacts& facts) {
-  if (placement.nodes() > 1 && !cluster.network) {
+  if (placement.nodes() > 1 && may_be_tcp_or_rdma(cluster)) {
     facts.guesses.push_back(
         fmt::format("cluster {} does not say whether TCP or RDMA carries messages between nodes "
                     "(network.kind): taken as RDMA",
@@ -83,13 +120,12 @@ void guess_links(const Cluster& cluster, const Placement& placement, TrainingFac
 void add_links(const Cluster& cluster, const Placement& placement, TrainingFacts& facts) {
   guess_links(cluster, placement, facts);
   if (placement.ranks_on_node() > 1) nominal_link(cluster, cluster.intra_node, 1);  // or throws
-  facts.node_fabric = fabric_of(cluster);
+  facts.node_fabric = fabric_of(cluster, placement.ranks_on_node());
   facts.node_bandwidth = node_rate(cluster, facts.node_fabric);
   facts.node_links = links_of(cluster);
   if (placement.nodes() == 1) return;
   nominal_link(cluster, cluster.inter_node, 1);
-  const bool by_tcp = cluster.network && cluster.network->kind == tcp;
-  facts.cluster_fabric = by_tcp ? ClusterFabric::tcp : ClusterFabric::rdma;
+  facts.cluster_fabric = over_sockets(cluster) ? ClusterFabric::tcp : ClusterFabric::rdma;
   facts.cluster_bandwidth = cluster.inter_node.bandwidth;
   if (cluster.network) {
     facts.cluster_bandwidth = taper(*cluster.network, placement.nodes()) * facts.cluster_bandwidth;

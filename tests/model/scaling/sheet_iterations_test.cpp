@@ -220,5 +220,29 @@ TEST(SheetIterations, MeetThePointsThatWereMeasured) {
   EXPECT_LT(*by_two[1].high / *by_two[1].low, *by_one[1].high / *by_one[1].low);
 }
 
+TEST(SheetIterations, TakeLinksOfNoStatedKindByTheirNames) {
+  Machine machine = nominal_machine(load_cluster("dgx1"));
+  machine.cluster.node.reset();
+  machine.cluster.network.reset();
+  machine.cluster.intra_node = {"NVLink 2", {}, 75.0_GBps, ""};
+  machine.cluster.inter_node = {"Ethernet", {}, 3.125_GBps, ""};
+  const scaling::TrainingFacts named = cluster_facts(machine, Placement{16, 8});
+  EXPECT_EQ(named.node_fabric, scaling::NodeFabric::switched);
+  EXPECT_EQ(named.cluster_fabric, scaling::ClusterFabric::tcp);
+  EXPECT_TRUE(named.guesses.empty());
+  machine.cluster.intra_node.name = machine.cluster.inter_node.name = "a link";
+  EXPECT_EQ(cluster_facts(machine, Placement{16, 8}).guesses.size(), 2U);
+}
+
+TEST(SheetIterations, CrossTheHostWhereNoRingOfNvlinksPassesTheDevices) {
+  const Machine machine = nominal_machine(load_cluster("dgx1"));
+  const auto fabric = [&](int ranks) {
+    return cluster_facts(machine, Placement{ranks, 8}).node_fabric;
+  };
+  EXPECT_EQ(fabric(4), scaling::NodeFabric::mesh);
+  EXPECT_EQ(fabric(5), scaling::NodeFabric::pcie);
+  EXPECT_EQ(fabric(8), scaling::NodeFabric::mesh);
+}
+
 }  // namespace
 }  // namespace dlscale::model
