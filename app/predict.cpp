@@ -403,24 +403,25 @@ void group_predict_options(CLI::App& verb) {
   group_options(
       verb,
       {{"What to predict",
-        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--layers", "--memory",
-         "--explain", "--epochs", "--target"}},
+        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--memory", "--explain",
+         "--epochs", "--target"}},
        {"On what", {"--cluster", "--machine", "--measured", "--inter-node-bandwidth", "--device"}},
-       {"How it trains", {"--framework", "--schedule", "--synchronisation", "--bucket", "--dtype"}},
-       {"From other inputs than a network", {"--layer-times", "--cases"}},
-       {"Messages alone", {"--collective", "--sizes", "--algorithm"}},
-       {"Output", {"--notes", "--format", "--output", "--trace"}},
+       {"How it trains", {"--framework", "--schedule", "--dtype"}},
+       {"Output", {"--notes", "--format", "--output"}},
+       {"Advanced: messages alone", {"--collective", "--sizes", "--algorithm"}},
        {"Advanced: hardware", {"--inter-node-latency", "--set", "--sharp"}},
        {"Advanced: exchange of gradients",
-        {"--all-reduce", "--first-bucket", "--cycle", "--fusion-threshold", "--partition",
-         "--credit", "--servers", "--sharding", "--transport", "--server-clients"}},
+        {"--synchronisation", "--all-reduce", "--bucket", "--first-bucket", "--cycle",
+         "--fusion-threshold", "--partition", "--credit", "--servers", "--sharding", "--transport",
+         "--server-clients"}},
        {"Advanced: computing and input",
         {"--threads", "--cores-per-rank", "--loader-threads", "--prefetch", "--input-copy",
          "--normalize", "--launch", "--fuse", "--straggler-spread"}},
        {"Advanced: time to train",
         {"--epochs-at", "--samples", "--evaluation", "--evaluations-per-epoch", "--start"}},
        {"Advanced: other inputs and output",
-        {"--message-times", "--log-ranks", "--model", "--color"}}});
+        {"--layer-times", "--message-times", "--log-ranks", "--cases", "--model", "--layers",
+         "--trace", "--color"}}});
 }
 
 void declare_predict(CLI::App& verb, ExitCode& result) {

@@ -141,7 +141,8 @@ Table layer_table(const Network& network, const LayerTimes& times) {
   for (const model::Note& note : times.notes) table.notes.push_back(note_text(note));
   table.notes.emplace_back(
       "a message's time is shared by the layers whose gradients it carries, hidden or not; threads "
-      "that share cores make an iteration longer than these parts");
+      "that share cores, waiting for the slowest rank and messages that slow down computing beside "
+      "them make an iteration longer than these parts");
   return table;
 }
 

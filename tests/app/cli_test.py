@@ -69,7 +69,7 @@ class Cli(ProgramTest):
 
     def test_predict_prints_the_phases_in_every_format(self):
         words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,4,8,16"]
-        result = run(*words)
+        result = run(*words, "--notes")
         self.assertEqual(result.returncode, 0, result.stderr)
         for word in ["speed-up", "efficiency", "bound", "6 loader threads"]:
             self.assertIn(word, result.stdout)
@@ -87,7 +87,12 @@ class Cli(ProgramTest):
             self.assertIn(word, result.stdout)
         answer = json.loads(run(*words, "--format", "json").stdout)
         self.assertEqual(answer["schema"], "dlscale.layers")
-        phases = json.loads(run(*words[:-1], "--format", "json").stdout)
+        alone = ["--schedule", "sequential"]  # else messages slow down the backward pass beside them
+        phases = json.loads(run(*words[:-1], *alone, "--format", "json").stdout)
+        beside = json.loads(run(*words[:-1], "--format", "json").stdout)["predictions"]
+        self.assertGreater(beside[1]["time"]["t_b_s"], phases["predictions"][1]["time"]["t_b_s"])
+        self.assertIn("messages that slow down computing beside them", result.stdout)
+        answer = json.loads(run(*words, *alone, "--format", "json").stdout)
         for layers, prediction in zip(answer["runs"], phases["predictions"], strict=True):
             self.assertEqual(layers["run"], prediction["run"])
             for phase in ["t_f_s", "t_b_s"]:
@@ -107,7 +112,7 @@ class Cli(ProgramTest):
         self.assertEqual(times["ahead"][0], times["ahead"][1])
         self.assertLess(times["ahead"][0]["t_iter_s"], times["on_path"][0]["t_iter_s"])
         self.assertEqual(times["ahead"][0]["t_h2d_s"], 0)
-        self.assertIn("input copied ahead, pictures normalised there", run(*words).stdout)
+        self.assertIn("input copied ahead, pictures normalised there", run(*words, "--notes").stdout)
         self.assertIn("input_copy", run(*words, "--format", "csv").stdout)
 
     def test_predict_normalises_pictures_on_gpus(self):

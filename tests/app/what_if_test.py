@@ -31,11 +31,18 @@ class WhatIf(ProgramTest):
     def test_other_hardware_changes_the_prediction_and_says_so(self):
         now = self.iteration()
         for more in (["--set", "inter_node.bandwidth=400Gb/s"], ["--set", "device.peak.f32=30 TFLOP/s"],
-                     ["--device", "h200"], ["--sharp"]):
+                     ["--device", "h200"]):
             [prediction] = self.answer(*more)["predictions"]
             self.assertLess(prediction["time"]["t_iter_s"], now, more)
             self.assertTrue(any(any(word in note["text"] for word in ("stated", "in place of", "switches")) for note in prediction["notes"]),
                             prediction["notes"])
+        [switched] = self.answer("--sharp")["predictions"]
+        self.assertGreater(switched["time"]["t_iter_s"], now)  # four nodes of four GPUs gain nothing
+        self.assertIn("switches that add make the iteration longer here", json.dumps(switched["notes"]))
+        many = ["predict", "--network", "alexnet", "--cluster", "v100x16_ib100", "--ranks", "64", "--format", "json"]
+        [without], [gaining] = (json.loads(run(*many, *more).stdout)["predictions"] for more in ([], ["--sharp"]))
+        self.assertLess(gaining["time"]["t_iter_s"], without["time"]["t_iter_s"])
+        self.assertNotIn("longer here", json.dumps(gaining["notes"]))
         both = self.iteration("--set", "inter_node.bandwidth=400Gb/s", "--set", "host.decode=1ms")
         self.assertLess(both, now)
         self.assertEqual(self.iteration("--set", "inter_node.bandwidth=400Gb/s"),
@@ -44,8 +51,9 @@ class WhatIf(ProgramTest):
     def test_predict_adds_what_ranks_wait_for_stragglers(self):
         words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,4", "--format", "json"]
         for schedule in ("wait_free", "horovod", "priority"):
-            even, uneven = (json.loads(run(*words, "--schedule", schedule, *more).stdout)["predictions"]
-                            for more in ([], ["--straggler-spread", "5 %"]))
+            # What is stated replaces the waiting that published trainings have, so both state it.
+            even, uneven = (json.loads(run(*words, "--schedule", schedule, "--straggler-spread", spread).stdout)["predictions"]
+                            for spread in ("0.01 %", "5 %"))
             self.assertEqual(even[0]["time"], uneven[0]["time"])
             added = uneven[1]["time"]["t_iter_s"] - even[1]["time"]["t_iter_s"]
             # What is ready a little later may still be so at the same look of Horovod's thread.
