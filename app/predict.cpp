@@ -315,6 +315,23 @@ void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes)
   if (options.trace.asked()) options.stragglers.refuse_beside("--trace");
 }
 
+/// Refuses questions about other hardware and other runs, for which a measured point does not hold.
+void refuse_beside_measured(const PredictOptions& options, const SweptAxes& axes) {
+  const std::array<std::pair<std::string_view, bool>, 5> others{
+      {{"--set", !options.what_if.set.empty()},
+       {"--device", !options.what_if.device.empty()},
+       {"--sharp", options.what_if.sharp},
+       {"--explain", options.explain.asked},
+       {"--global-batch", axes.global_batch.has_value()}}};
+  for (const auto& [name, asked] : others) {
+    if (!asked) continue;
+    throw ConfigError(fmt::format(
+        "--measured holds for the cluster and the batch that were measured, and {} asks "
+        "about others. Leave one of them out.",
+        name));
+  }
+}
+
 bool wants_details(const PredictOptions& options) {
   return options.layers || options.explain.asked || options.trace.asked() ||
          options.training.asked();
@@ -381,6 +398,7 @@ ExitCode predict(PredictOptions& options) {
         "--measured tells of one batch, schedule and link, and several are asked for. Name one of "
         "each.");
   }
+  if (options.measured.is_given()) refuse_beside_measured(options, axes);
   if (axes.beyond_ranks() || (axes.global_batch && !wants_details(options))) {
     options.output.write(report::sweep_document(
         predict_sweep(options, options.what_if, options.stragglers.spread(), network, axes)));

@@ -460,7 +460,7 @@ std::vector<std::string> FrameworkDefaults::notes() const {
 
 /// How it exchanges gradients on a cluster of data sheets, as the model of scaling reads profiles.
 model::scaling::FrameworkTraits exchange_traits_of(const FrameworkProfile& profile) {
-  EXPECT(!profile.match.empty());
+  if (profile.match.empty()) return model::scaling::traits_of(profile);
   std::string text = profile.match.front();
   std::ranges::replace(text, '*', ' ');
   std::vector<std::string> guesses;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -76,8 +77,13 @@ void MeasuredOption::add_to(model::Machine& machine, const std::vector<int>& bat
     throw ConfigError(
         "--measured tells of one batch of a rank, and several are asked for. Name one.");
   }
-  for (const std::string& point : points) {
-    machine.points.push_back(point_of(point, batches.front()));
+  for (const std::string& text : points) {
+    const model::MeasuredPoint point = point_of(text, batches.front());
+    if (std::ranges::find(machine.points, point.ranks, &model::MeasuredPoint::ranks) !=
+        machine.points.end()) {
+      refuse(text, "is the second point of as many ranks");
+    }
+    machine.points.push_back(point);
   }
 }
 

@@ -136,16 +136,11 @@ void check(const Machine& machine, const CollectiveQuestion& question) {
   }
 }
 
-/// Published all-reduces over the times by the data sheets of their links: 5 % took less than `low`
-/// times it, 5 % more than `high` times. [462 times of NCCL and MPI between GPUs, from 4 B to 16
-/// GiB, of five sources: results/published/ALLREDUCE.md]
-constexpr SheetRange published_range{0.44, 2.1};
-
 /// The range of a time by data sheets, whose estimates have no interval of their own.
 Estimate<Seconds> widened(const Estimate<Seconds>& time) {
   const bool exact = time.low == time.value && time.high == time.value;
   if (!exact) return time;
-  return {time.value, published_range.low * time.value, published_range.high * time.value};
+  return {time.value, message_range.low * time.value, message_range.high * time.value};
 }
 
 /// Times of all sizes and algorithms on one number of ranks.

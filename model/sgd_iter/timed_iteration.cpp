@@ -20,6 +20,7 @@
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
+#include "model/topology/datasheet_efficiency.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -147,6 +148,10 @@ ExchangeEnds timed_ends(const TimedLayers& layers, std::span<const TimedMessage>
   return {{cost, {}}, times(1 / factor), times(factor), TimeSource::fitted};
 }
 
+Estimate<Seconds> with_range(Seconds time, const SheetRange& range) {
+  return {time, range.low * time, range.high * time};
+}
+
 /// The 90 % end of an interval, which is of 95 % for a fitted machine.
 Seconds end_of(const Estimate<Seconds>& time, Seconds end, bool fitted) {
   const double scale = fitted ? deviations_of_90 / deviations_of_95 : 1;
@@ -158,9 +163,11 @@ ExchangeEnds machine_ends(const TimedLayers& layers, const Machine& machine, con
   const Placement place{run.ranks, run.ranks_per_node};
   const auto times = std::make_shared<const MessageTimes>(machine, place, run.schedule, notes);
   const Estimate<Seconds> barrier = barrier_time(machine, place, notes);
+  const bool by_sheets = !machine.fitted && machine.collectives.empty();
   const auto at = [&](Seconds Estimate<Seconds>::*end) {
-    return TimedExchange{[times, end, fitted = machine.fitted](Bytes message) {
-                           const Estimate<Seconds> time = times->time(message);
+    return TimedExchange{[times, end, by_sheets, fitted = machine.fitted](Bytes message) {
+                           Estimate<Seconds> time = times->time(message);
+                           if (by_sheets) time = with_range(time.value, message_range);
                            return end_of(time, time.*end, fitted);
                          },
                          end_of(barrier, barrier.*end, machine.fitted)};

@@ -58,6 +58,10 @@ struct SheetRange {
   double high = 1;
 };
 
+/// Published all-reduces over the times by the data sheets of their links. [462 times of NCCL and
+/// MPI between GPUs, from 4 B to 16 GiB, of five sources: results/published/ALLREDUCE.md]
+inline constexpr SheetRange message_range{0.44, 2.1};
+
 /// Measured over predicted time of an iteration on one GPU (forward, backward, update). It covers
 /// the `points` published single-GPU throughputs (docs/explanation/scaling.md) of networks and GPUs
 /// known here. Every set and network counts alike. Factors below 1 come from Winograd and Fourier

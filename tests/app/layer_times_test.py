@@ -78,7 +78,7 @@ class LayerTimes(ProgramTest):
                  ((nccl, []), (osu, ["--log-ranks", 4]), (table, []))]
         self.assertEqual(timed[0], timed[1])
         self.assertEqual(timed[0], timed[2])
-        predict = ["predict", "--network", "alexnet", "--cluster", "dgx1", "--ranks", 4, "--format", "json"]
+        predict = ["predict", "--network", "alexnet", "--cluster", "dgx1", "--ranks", 4, "--format", "json", "--schedule", "wait_free"]
         sheet, by_log, by_osu, by_table = (messages_of(run(*predict, *more)) for more in (
             [], ["--message-times", nccl], ["--message-times", osu, "--log-ranks", 4], ["--message-times", table]))
         self.assertNotEqual(sheet, by_log)

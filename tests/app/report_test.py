@@ -38,7 +38,7 @@ class Predictions(Report):
             rows = json.loads(answer.read_text()).get("predictions") or json.loads(answer.read_text())["rows"]
             text = self.text()
             self.assertTrue(text.startswith("# dlscale: predicted, alexnet on p40x16"), text[:200])
-            self.assertEqual(text.count("wait_free"), 2 * len(rows))
+            self.assertEqual(text.count("bucketed"), 2 * len(rows))
             self.assertIn(rows[1]["notes"][0]["text"], text)
             self.assertIn("<title>dlscale: predicted, alexnet", self.text("index.html"))
         csv = run("report", answer, "-o", self.page, "--format", "csv").stdout

@@ -190,8 +190,9 @@ TEST(DeviceFile, ClocksMayBeLeftOut) {
 }
 
 TEST(DeviceFile, UnknownBaseClockIsTheMedianShareOfBoost) {
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
   std::vector<double> shares;
-  for (const DeviceSheet& sheet : DeviceCatalogue::load().sheets()) {
+  for (const DeviceSheet& sheet : catalogue.sheets()) {
     if (sheet.base_clock) shares.push_back(*sheet.base_clock / sheet.boost_clock);
   }
   EXPECT_NEAR(median(shares), usual_base_share, 0.01);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -18,6 +20,7 @@ constexpr double least_computing = 0.2;  // of a measured iteration, as in Scali
 /// A measured point, and the costs of its iteration by data sheets.
 struct Known {
   MeasuredPoint point;
+  std::unique_ptr<Notes> notes;  ///< which the costs refer to
   IterationCosts costs;
   Seconds computing;  ///< of one rank alone
 };
@@ -138,8 +141,9 @@ void anchor(const Network& network, const Machine& machine, const Run& run, Iter
   for (const MeasuredPoint& point : points) {
     Run there = run;
     there.ranks = point.ranks;
-    Notes notes;
-    all.push_back({point, iteration_costs(network, unanchored, there, notes), {}});
+    auto notes = std::make_unique<Notes>();
+    IterationCosts found = iteration_costs(network, unanchored, there, *notes);
+    all.push_back({point, std::move(notes), std::move(found), {}});
     all.back().computing = computing_of(all.back().costs);
   }
   const bool several = std::ranges::any_of(

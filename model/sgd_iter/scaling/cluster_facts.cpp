@@ -53,7 +53,8 @@ NodeFabric fabric_of(const Cluster& cluster, int devices) {
     const auto& nvlinks = cluster.node->nvlinks;
     if (!nvlinks) return NodeFabric::pcie;
     if (nvlinks->switch_links > 0) return NodeFabric::switched;
-    return lacks_rings(*nvlinks, devices) ? NodeFabric::pcie : NodeFabric::mesh;
+    const bool slower = cluster.node->tree.bandwidth < cluster.intra_node.bandwidth;  // not POWER9
+    return slower && lacks_rings(*nvlinks, devices) ? NodeFabric::pcie : NodeFabric::mesh;
   }
   const bool joined = is_named(cluster.intra_node, {"nvlink", "nvswitch"}) ||
                       cluster.intra_node.bandwidth > fastest_pcie;

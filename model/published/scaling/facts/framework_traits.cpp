@@ -134,7 +134,6 @@ std::optional<ReleaseMonth> version(std::string_view before, const Numbers& numb
 }
 
 /// Half of the published trainings are older, half newer.
-constexpr ReleaseMonth unstated_release{2020, 7};
 /// NCCL 2.4 introduced double binary trees [release notes of NCCL 2.4.2]; containers have it since.
 constexpr ReleaseMonth first_trees{2019, 2};
 /// NCCL 1 has one ring; NCCL 2.0 came in August 2017 [its release notes].

@@ -21,7 +21,11 @@ FrameworkTraits framework_traits(std::string_view text, std::string_view network
                                  const std::vector<FrameworkProfile>& profiles,
                                  std::vector<std::string>& guesses);
 
+/// The month of software whose release is not stated.
+inline constexpr ReleaseMonth unstated_release{2020, 7};
+
 /// The traits of a profile, of which the version of that month is used, or the nearest one.
-FrameworkTraits traits_of(const FrameworkProfile& profile, ReleaseMonth released);
+FrameworkTraits traits_of(const FrameworkProfile& profile,
+                          ReleaseMonth released = unstated_release);
 
 }  // namespace dlscale::model::scaling
