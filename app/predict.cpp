@@ -37,7 +37,6 @@
 #include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/layer_times.hpp"
-#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
 #include "model/sgd_iter/timed_iteration.hpp"
 #include "report/prediction/layer_table.hpp"
@@ -213,26 +212,6 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
   return rows;
 }
 
-/// What the short table says beside its rows.
-report::PredictionWords words_for(const Network& network, const model::Machine& machine) {
-  report::PredictionWords words;
-  if (machine.cluster.device.kind == DeviceKind::gpu) words.workers = "GPUs";
-  words.samples = network.samples();
-  words.next =
-      "--explain what bounds it   --memory will it fit   --notes the rest   dlscale plan what to "
-      "run";
-  words.rests_on = machine.fitted ? "measurements of this machine"
-                                  : fmt::format("data sheets and {} published trainings",
-                                                model::nominal_scaling_trainings());
-  if (!machine.points.empty()) {
-    words.rests_on = MeasuredOption::words(machine);
-  } else if (!machine.fitted) {
-    words.sharper =
-        fmt::format("--measured \"1={}/S\"", network.is_over_sequences() ? "SEQUENCES" : "IMAGES");
-  }
-  return words;
-}
-
 report::Document answer(const PredictOptions& options, const Network& network,
                         const model::Machine& machine, const Run& run, const SweptAxes& axes,
                         const std::vector<std::string>& assumed) {
@@ -273,9 +252,7 @@ void resolve_values(const Network& network, PredictOptions& options) {
   const TrainingValues usual = usual_values(usual_schedule(options));
   FrameworkChoice framework;
   if (options.framework.is_given()) {
-    framework = options.framework.choice(
-        network, options,
-        {.switches_add = options.what_if.sharp, .usual_schedules = *usual.schedules});
+    framework = options.framework.choice(network, options, {.usual_schedules = *usual.schedules});
   }
   options.told = framework.notes;
   for (const std::string& note : options.stragglers.notes()) options.told.push_back(note);

@@ -354,7 +354,7 @@ void FrameworkDefaults::follow_libraries() {
                     to_text(profile_.in_node)));
   } else if (!nccl || by_server()) {
     cannot(fmt::format("gradients {}: messages take what data sheets say of the links", carried));
-  } else if (!question_.cluster->nccl || question_.switches_add) {
+  } else if (!question_.cluster->nccl) {
     cannot(fmt::format("gradients {}, whose costs cluster {} does not say", carried,
                        question_.cluster->name));
   } else {

@@ -15,7 +15,6 @@ namespace dlscale::app {
 struct FrameworkQuestion {
   TrainingValues typed = {};
   bool sizes_of_buckets = false;  ///< whether another option than --bucket sets bucket sizes
-  bool switches_add = false;      ///< whether switches add gradients (--sharp)
   std::vector<Schedule> usual_schedules;  ///< schedules if neither command nor profile names any
   const Cluster* cluster = nullptr;
   bool fitted = false;   ///< whether messages were measured on that cluster

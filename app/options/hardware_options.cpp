@@ -175,6 +175,7 @@ std::vector<std::string> WhatIfOptions::apply(model::Machine& machine, DType dty
   }
   machine = model::with_stated_inputs(std::move(machine), inputs, notes);
   if (sharp) {
+    machine.replaced_all_reduce = machine.all_reduce_override;
     machine.all_reduce_override = model::adding_switches;
     notes.emplace_back(
         "switches that add, between nodes: needs InfiniBand switches with SHARP (streaming, as of "

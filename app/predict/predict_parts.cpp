@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "app/cli/rank0_error.hpp"
+#include "app/options/measured_option.hpp"
 #include "core/base/error.hpp"
 #include "core/results/trace_event.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "model/sgd_iter/iteration_trace.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
 #include "model/what_if/explain.hpp"
 #include "report/prediction/explanation_table.hpp"
@@ -222,6 +224,25 @@ void TraceOption::write(const Network& network, const model::Machine& machine, R
     traces.push_back(model::trace_iterations(network, machine, run, iterations_shown));
   }
   write_output(path, report::prediction_trace(traces));
+}
+
+report::PredictionWords words_for(const Network& network, const model::Machine& machine) {
+  report::PredictionWords words;
+  if (machine.cluster.device.kind == DeviceKind::gpu) words.workers = "GPUs";
+  words.samples = network.samples();
+  words.next =
+      "--explain what bounds it   --memory will it fit   --notes the rest   dlscale plan what to "
+      "run";
+  words.rests_on = machine.fitted ? "measurements of this machine"
+                                  : fmt::format("data sheets and {} published trainings",
+                                                model::nominal_scaling_trainings());
+  if (!machine.points.empty()) {
+    words.rests_on = MeasuredOption::words(machine);
+  } else if (!machine.fitted) {
+    words.sharper =
+        fmt::format("--measured \"1={}/S\"", network.is_over_sequences() ? "SEQUENCES" : "IMAGES");
+  }
+  return words;
 }
 
 }  // namespace dlscale::app

@@ -12,6 +12,7 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "report/prediction/prediction_table.hpp"
 #include "report/prediction/sweep_table.hpp"
 #include "report/table/table.hpp"
 
@@ -101,5 +102,8 @@ struct TraceOption {
   void write(const Network& network, const model::Machine& machine, Run run,
              const std::vector<int>& ranks) const;
 };
+
+/// Text beside the rows of the short table: whom it counts, what it rests on, what to ask next.
+report::PredictionWords words_for(const Network& network, const model::Machine& machine);
 
 }  // namespace dlscale::app

@@ -134,6 +134,8 @@ struct Machine {
   /// (sgd_iter/messages/all_reduce_override.hpp), or "nccl": by its cost model. Empty: as measured,
   /// or as the cluster says. Not written to the file.
   std::string all_reduce_override = {};
+  /// The override that switches that add replace. Not written to the file.
+  std::string replaced_all_reduce = {};
   /// How the software of this prediction computes, where kernels are by data sheets; empty:
   /// unknown. Not written to the file.
   std::vector<ComputeRow> software = {};
@@ -150,7 +152,8 @@ struct Machine {
 /// "algorithms", "reduction", "contention", "graph_launch", "measured_on", its "links" and
 /// "give_s". In the cluster: "node", "network", "nccl" and "all_reduce". In algorithms:
 /// "foresight", "shared_cores", "two_way", "both_ways_s_per_byte" and "beside_closed_form". In
-/// segments and ranges: "spread". In the device: "units".
+/// segments and ranges: "spread". In the device: "sheet",
+/// "units" and "launched".
 Machine load_machine(const std::filesystem::path& path);
 /// Writes with write_whole(), so that a full disk leaves an older file intact. Throws ConfigError.
 void save_machine(const std::filesystem::path& path, const Machine& machine);

@@ -87,9 +87,8 @@ void describe(File& file, Of<Device> auto& device) {
     }
   } else {
     Writer peaks;
-    for (const auto& [dtype, rate] : device.peak) {
+    for (const auto& [dtype, rate] : device.peak)
       peaks.rate(std::string(dtype_name(dtype)).c_str(), rate);
-    }
     file.json["peak_flops_per_s"] = peaks.json;
   }
   file.rate("memory_bandwidth_bytes_per_s", device.memory_bandwidth);
@@ -98,6 +97,7 @@ void describe(File& file, Of<Device> auto& device) {
   file.text("source", device.source);
   if (file.has("sheet", !device.sheet.empty())) file.text("sheet", device.sheet);
   file.optional("units", device.units);
+  if (file.has("launched", device.launched > 0)) file.integer("launched", device.launched, 1);
 }
 
 void describe(auto& file, Of<LinkSpec> auto& link) {

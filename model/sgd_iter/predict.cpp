@@ -135,7 +135,7 @@ PredictedIteration predict_one(const Network& network, const Machine& machine, c
   }
   if (machine.all_reduce_override == adding_switches && nodes > 1) {
     Machine without = machine;
-    without.all_reduce_override.clear();
+    without.all_reduce_override = machine.replaced_all_reduce;
     const PredictedIteration other = predict_one(network, without, run, spread);
     note_slow_switches(prediction, other.prediction.time.total, notes);
   }

@@ -126,7 +126,17 @@ ServerTraffic traffic_of_nodes(int nodes, int servers, double imbalance) {
   return traffic;
 }
 
-LinkEstimate server_link(const Machine& machine, const Run& run, LinkKind kind) {
+/// Calls carry tensors by sockets, whatever the links, unless those travel beside them.
+Machine by_sockets(Machine machine) {
+  scaling::FrameworkTraits traits = machine.exchange_traits.value_or(scaling::FrameworkTraits{});
+  traits.over_sockets = true;
+  machine.exchange_traits = std::move(traits);
+  return machine;
+}
+
+LinkEstimate server_link(const Machine& on, const Run& run, LinkKind kind) {
+  const bool sockets = run.settings.transport == Transport::grpc && !on.fitted;
+  const Machine machine = sockets ? by_sockets(on) : on;
   const Placement placement{run.ranks, run.ranks_per_node};
   constexpr Bytes usual(1e6);  // size of a typical tensor, at which the line of a fit is read
   if (auto link = estimate_link(machine, kind, placement, run.schedule, usual, usual)) return *link;
