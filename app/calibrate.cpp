@@ -24,11 +24,11 @@
 
 #include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
+#include "app/measure/calibrate_cold.hpp"
 #include "app/measure/calibrate_kernels.hpp"
 #include "app/measure/message_logs.hpp"
 #include "app/measure/result_files.hpp"
 #include "app/options/hardware_options.hpp"
-#include "app/predict/calibrate_cold.hpp"
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/system/build_info.hpp"

@@ -1,24 +1,21 @@
 #include "app/measure/calibrate_kernels.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "app/cli/option_values.hpp"
+#include "app/measure/kernel_fit_output.hpp"
 #include "core/cluster/device_file.hpp"
 #include "core/config/config_path.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/output.hpp"
-#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "model/published/kernels/kernel_table.hpp"
 #include "model/published/kernels/product_fit.hpp"
 #include "model/roofline/sheet/kernel_constants.hpp"
-#include "report/format/format.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::app {
@@ -27,21 +24,6 @@ namespace {
 using model::published::KernelFit;
 using model::published::KernelSamples;
 using model::published::KernelScore;
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool opens_as_kernels(std::istream& content) {
-  std::string line;
-  return std::getline(content, line) && line == "schema: dlscale.kernel_times";
-}
-
-void show_progress(std::size_t done, std::size_t all) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\rfits: {} of {}{}", done, all, done == all ? "\n" : "");
-}
 
 std::string section_of(const KernelFit& fit) {
   std::string text =
@@ -118,34 +100,11 @@ report::Table score_table(const KernelFit& fit) {
   return table;
 }
 
-report::Table constant_table(const KernelFit& fit) {
-  report::Table table;
-  table.title = "Constants of products alone";
-  table.columns = {{"constant", report::Align::left},
-                   {"prior"},
-                   {"spread of its logarithm"},
-                   {"fitted"},
-                   {"low"},
-                   {"high"}};
-  for (const auto& key : model::sheet::fitted_to_kernels()) {
-    const auto& one = fit.fitted.find(key.key)->second;
-    table.rows.push_back({{std::string(key.key)},
-                          {fmt::format("{:.4g}", one.prior)},
-                          {fmt::format("{:.2g}", one.spread)},
-                          {fmt::format("{:.4g}", one.value)},
-                          {fmt::format("{:.4g}", one.low)},
-                          {fmt::format("{:.4g}", one.high)}});
-  }
-  table.notes = {"low, high: 90 %, by leaving out one GPU in turn"};
+report::Table constants_of(const KernelFit& fit) {
+  report::Table table =
+      constant_table("Constants of products alone", model::sheet::fitted_to_kernels(), fit.fitted);
+  table.notes = {"low, high: by leaving out one GPU in turn"};
   return table;
-}
-
-void print_tables(std::FILE* to, const KernelFit& fit) {
-  report::Document document;
-  document.tables = {score_table(fit), constant_table(fit)};
-  const auto terminal =
-      report::format::detect_terminal(to == stderr ? STDERR_FILENO : STDOUT_FILENO);
-  fmt::print(to, "{}", report::format::find_format("table").write(document, terminal));
 }
 
 }  // namespace
@@ -160,21 +119,21 @@ void CalibrateKernels::declare(CLI::App& verb) {
 
 ExitCode CalibrateKernels::calibrate(const std::string& output) const {
   const bool to_standard_output = output == "-";
-  if (!to_standard_output) refuse_foreign_file(output, "a model of kernels", opens_as_kernels);
+  refuse_other_than_kernels(output);
   const std::filesystem::path usual = find_config("models", "kernels");
   const DeviceCatalogue catalogue = DeviceCatalogue::load();
   KernelSamples read;
   for (const std::string& file : files_) {
     model::published::read_kernel_times(file, catalogue, read);
   }
-  const KernelFit fit = model::published::fit_kernels(
-      read.samples, model::sheet::load_kernel_file(usual), show_progress);
-  write_output(output, model::sheet::with_section(text_of(usual), "kernels", section_of(fit)));
+  const KernelFit fit =
+      model::published::fit_kernels(read.samples, model::sheet::load_kernel_file(usual), show_fits);
+  write_output(output, model::sheet::with_section(content_of(usual), "kernels", section_of(fit)));
   std::FILE* const told = to_standard_output ? stderr : stdout;
   for (const auto& [reason, rows] : read.left_out) {
     fmt::print(told, "left out: {} of {}\n", counted(rows, "row"), reason);
   }
-  print_tables(told, fit);
+  print_tables(told, {score_table(fit), constants_of(fit)});
   return ExitCode::ok;
 }
 

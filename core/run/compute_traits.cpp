@@ -1,8 +1,8 @@
 #include "core/run/compute_traits.hpp"
 
 #include <algorithm>
-#include <cctype>
 
+#include "core/base/plain_name.hpp"
 #include "core/text/words.hpp"
 
 namespace dlscale {
@@ -32,16 +32,6 @@ constexpr Words<DecodedTokens, 3> head_words{{{DecodedTokens::masked, "masked"},
 constexpr Words<AlgorithmSearch, 3> search_words{{{AlgorithmSearch::exhaustive, "exhaustive"},
                                                   {AlgorithmSearch::heuristic, "heuristic"},
                                                   {AlgorithmSearch::direct, "direct"}}};
-
-/// The letters and digits of a name, in lower case.
-std::string plain(std::string_view name) {
-  std::string word;
-  for (const char letter : name) {
-    const auto code = static_cast<unsigned char>(letter);
-    if (std::isalnum(code) != 0) word.push_back(static_cast<char>(std::tolower(code)));
-  }
-  return word;
-}
 
 }  // namespace
 
@@ -100,7 +90,7 @@ double computed_tokens(const ComputeTraits& traits, int tokens, int batch) {
 
 bool is_about(const ComputeRow& row, const NetworkInPrecision& network) {
   return row.networks == network.family && row.width.value_or(network.width) == network.width &&
-         plain(network.name).find(plain(row.network)) != std::string::npos;
+         plain_name(network.name).find(plain_name(row.network)) != std::string::npos;
 }
 
 ComputeTraits traits_of(const std::vector<ComputeRow>& rows, const NetworkInPrecision& network) {

@@ -118,7 +118,7 @@ struct MessageLines {
 /// iteration_copied_ahead(). It equals closed_form() where `profile.absent(travel)` is empty,
 /// which is required; wrong elsewhere. [D: with T(M) = a + b M put in, so that the terms of
 /// the network are summed up once]
-/// With delays, computing takes `slowest` times as long, messages that overlap it add
+/// Delays make computing take `slowest` times as long, messages that overlap it add
 /// `interference` of their time, and `meeting` follows.
 class BatchedForm {
  public:

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "core/base/units.hpp"
 #include "core/cluster/cluster.hpp"
@@ -16,6 +17,10 @@ namespace dlscale::model {
 /// direction.
 
 inline constexpr BytesPerSecond pcie3_x16 = 15.75_GBps;
+/// PCI Express 6.0 x16, before its line code: 64 GT/s a lane. Faster links are not PCI Express.
+inline constexpr BytesPerSecond fastest_pcie = 128.0_GBps;
+/// The kind of configs/links that uses the host's kernel.
+inline constexpr std::string_view tcp_kind = "ethernet-tcp";
 /// Slot rate over card rate: 100 Gb/s on PCIe 3.0, 200 on 4.0, 400 on 5.0, all x16.
 inline constexpr double slot_over_card = 1.26;
 

@@ -19,19 +19,17 @@
 #include "core/collective/selection/selection.hpp"
 #include "core/network/merge.hpp"
 #include "core/network/network.hpp"
-#include "core/run/framework_file.hpp"
 #include "core/run/run.hpp"
 #include "model/fits/fit.hpp"
 #include "model/machine/machine.hpp"
-#include "model/published/scaling/facts/framework_traits.hpp"
 #include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 #include "model/topology/topology.hpp"
-#include "model/what_if/stated_inputs.hpp"
 #include "tests/model/deepbench.hpp"
 #include "tests/model/googlenet_trace.hpp"
+#include "tests/model/mlperf_prediction.hpp"
 #include "tests/model/nominal_ring.hpp"
 
 namespace dlscale::model {
@@ -423,25 +421,7 @@ Computed rate_of_summit(const std::vector<double>&) {
 /// that this holds it to 3 %.
 Rule mlperf(const char* cluster, const char* gpu, int gpus, int batch, double epochs, bool merged) {
   return [=](const std::vector<double>&) {
-    std::vector<std::string> notes;
-    Machine machine = with_device(nominal_machine(load_cluster(cluster)), load_device_sheet(gpu),
-                                  DType::f16, notes);
-    machine.loaders.front().decode = {};  // by other means than those of the sheet
-    const FrameworkProfile framework = load_framework("nvidia_mxnet_2021");
-    machine.software = framework.compute;
-    machine.exchange_traits = scaling::traits_of(framework);
-    Run run;
-    run.network = "resnet50_v1.5";
-    run.cluster = cluster;
-    run.ranks_per_node = machine.cluster.devices_per_node;
-    run.batch = batch;
-    run.dtype = DType::f16;
-    run.schedule = Schedule::bucketed;
-    if (merged) run.settings.first_bucket = run.settings.bucket = Bytes(1e9);
-    run.input_copy = InputCopy::ahead;
-    run.launch = Launch::graph;
-    const int ranks[] = {gpus};
-    const Prediction prediction = predict(load_network(run.network), machine, run, ranks).front();
+    const Prediction prediction = mlperf_prediction({cluster, gpu, gpus, batch, merged});
     const auto takes = [&](Seconds iteration) {
       return time_to_train({.epochs = epochs, .samples_per_s = gpus * batch / iteration.si()}).si();
     };

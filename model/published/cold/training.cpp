@@ -114,7 +114,7 @@ std::optional<Reason> take_software(const ScalingCase& training,
   return {};
 }
 
-/// What trainings of a series share, with a batch of one GPU or of all.
+/// The fields that trainings of a series share, with a batch of one GPU or of all.
 using Series = std::tuple<std::string, std::string, std::optional<std::int64_t>, std::string,
                           std::string, std::string, double>;
 

@@ -185,7 +185,7 @@ void read_without(const ConfigMap& file, KernelFile& read) {
   }
 }
 
-/// What was fitted to, for readers.
+/// Checks the names of the data that constants were fitted to, which only readers use.
 void check_sets(const ConfigMap& file) {
   if (file.has("cases")) static_cast<void>(file.texts("cases"));
   if (!file.has("sets")) return;

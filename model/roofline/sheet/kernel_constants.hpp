@@ -58,7 +58,7 @@ struct KernelConstants {
   double process_exponent = 1;  ///< of 16 nm over another process, for the same
   double load_exponent = 1;     ///< sharpness of the limit that the board's power sets
 
-  // Of streams of products alone; trainings have 0, since their products do not follow each other:
+  // Streams of products alone have it; trainings have 0, as their products do not follow directly:
   double power_weight = 0;  ///< exponent of the clock that the board's power leaves
 
   // The logarithm of measured over predicted times lies between low and high times the exponential

@@ -32,7 +32,7 @@ const Layer& read_by_projection(const Network& network, LayerId id) {
   return network.layer(id);
 }
 
-/// That layer, or the one whose outputs it remembers.
+/// The layer that a projection reads, or the one whose outputs that layer remembers.
 LayerId source_of(const Network& network, LayerId id) {
   const Layer& read = read_by_projection(network, id);
   return is<AttentionMemory>(read) ? read.inputs.front() : read.id;

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
+#include "model/fits/increasing_root.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 
@@ -43,32 +44,11 @@ Seconds computing_of(const IterationCosts& costs) {
   return sum;
 }
 
-/// x in [low, high] where the growing f(x) is nearest to `wanted`, to 1e-9 of it. Regula falsi that
-/// halves the value of an end that stays (the Illinois algorithm), since f is nearly straight.
+/// x in [low, high] where the growing f(x) is nearest to `wanted`, to 1e-9 of it.
 template <class Function>
 double solve(const Function& f, double low, double high, Seconds wanted) {
-  double below = (f(low) - wanted).si();
-  double above = (f(high) - wanted).si();
-  if (below >= 0) return low;
-  if (above <= 0) return high;
-  int stayed = 0;
-  for (int round = 0; round < 100; ++round) {
-    const double x = (low * above - high * below) / (above - below);
-    const double value = (f(x) - wanted).si();
-    if (std::abs(value) < 1e-9 * wanted.si()) return x;
-    if (value < 0) {
-      low = x;
-      below = value;
-      if (stayed > 0) above /= 2;
-      stayed = 1;
-    } else {
-      high = x;
-      above = value;
-      if (stayed < 0) below /= 2;
-      stayed = -1;
-    }
-  }
-  return (low + high) / 2;
+  const auto excess = [&](double x) { return (f(x) - wanted).si(); };
+  return increasing_root(excess, low, high, 1e-9 * wanted.si());
 }
 
 /// The factors that meet a point, for a wanted factor on what ranks add.

@@ -15,11 +15,6 @@
 namespace dlscale::model {
 namespace {
 
-/// The kind of configs/links that uses the host's kernel.
-constexpr std::string_view tcp = "ethernet-tcp";
-/// PCI Express 6.0 x16, before its line code: 64 GT/s a lane. Faster links are not PCI Express.
-constexpr BytesPerSecond fastest_pcie = 128.0_GBps;
-
 bool is_there(const LinkSpec& link) {
   return link.bandwidth > BytesPerSecond();
 }
@@ -219,8 +214,8 @@ LinkShares shares_between(const Cluster& cluster) {
   const BytesPerSecond rate = cluster.inter_node.bandwidth;
   if (!cluster.network) return slower_of(tcp_shares(rate, 1), rdma_shares(rate, 1));
   const NetworkLinks& network = *cluster.network;
-  return network.kind == tcp ? tcp_shares(rate, network.adapters)
-                             : rdma_shares(rate, network.adapters);
+  return network.kind == tcp_kind ? tcp_shares(rate, network.adapters)
+                                  : rdma_shares(rate, network.adapters);
 }
 
 std::vector<Note> untold_links(const Cluster& cluster, const Placement& placement) {

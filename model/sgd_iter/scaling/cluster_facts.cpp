@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "model/topology/datasheet_efficiency.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -17,13 +18,9 @@ using scaling::ClusterFabric;
 using scaling::NodeFabric;
 using scaling::TrainingFacts;
 
-constexpr std::string_view tcp = "ethernet-tcp";
 constexpr double f32_bytes = 4;
 /// Year of a device whose sheet states none: that of most published trainings.
 constexpr int usual_launch = 2018;
-
-/// PCI Express 6.0 x16, before its line code. Faster links are not PCI Express.
-constexpr BytesPerSecond fastest_pcie = 128.0_GBps;
 
 /// Whether the name of a link has one of these words, in small or capital letters.
 bool is_named(const LinkSpec& link, std::initializer_list<std::string_view> words) {
@@ -36,7 +33,7 @@ bool is_named(const LinkSpec& link, std::initializer_list<std::string_view> word
 
 /// Whether sockets carry messages between nodes: what the cluster states, else its link's name.
 bool over_sockets(const Cluster& cluster) {
-  if (cluster.network) return cluster.network->kind == tcp;
+  if (cluster.network) return cluster.network->kind == tcp_kind;
   return is_named(cluster.inter_node, {"ethernet", "tcp"}) &&
          !is_named(cluster.inter_node, {"roce"});
 }

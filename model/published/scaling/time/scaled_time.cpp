@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "model/fits/increasing_root.hpp"
 #include "model/sgd_iter/cluster/stragglers.hpp"
 
 namespace dlscale::model::scaling {
@@ -13,36 +14,6 @@ namespace {
 constexpr double backward_share = 2.0 / 3;  // two of the three passes of forward and backward
 /// Number of Horovod's fused messages, one for each eighth of backward, as in message_lists().
 constexpr double fused_messages = 8;
-
-/// The root of an increasing f within [low, high]; low if f is above 0 there already, high if f is
-/// not above 0 even there. It uses regula falsi that halves the value of an end that stays (the
-/// Illinois algorithm, M. Dowell & P. Jarratt, BIT 11, 1971), until f is below 1e-13 of high.
-template <class Function>
-double increasing_root(const Function& f, double low, double high) {
-  const double enough = 1e-13 * high;
-  double f_low = f(low);
-  double f_high = f(high);
-  if (f_low >= 0) return low;
-  if (f_high <= 0) return high;
-  int kept = 0;  // the end that stayed in the last round
-  for (int round = 0; round < 100; ++round) {
-    const double x = (low * f_high - high * f_low) / (f_high - f_low);
-    const double value = f(x);
-    if (std::abs(value) <= enough) return x;
-    if (value < 0) {
-      low = x;
-      f_low = value;
-      if (kept > 0) f_high /= 2;
-      kept = 1;
-    } else {
-      high = x;
-      f_high = value;
-      if (kept < 0) f_low /= 2;
-      kept = -1;
-    }
-  }
-  return 0.5 * (low + high);
-}
 
 bool by_servers(const TrainingFacts& facts) {
   return facts.synchronisation != cases::Synchronisation::all_reduce;
@@ -275,7 +246,7 @@ ScalingModel::Anchor ScalingModel::anchor(const Parameters& p, double messages) 
     return beside_others(compute, given_, cost, p).total;
   };
   const auto excess = [&](double compute) { return (beside(Seconds(compute)) - given).si(); };
-  const Seconds compute(increasing_root(excess, 0.2 * given.si(), given.si()));
+  const Seconds compute(increasing_root(excess, 0.2 * given.si(), given.si(), 1e-13 * given.si()));
   const Seconds more = beside(compute) - compute;
   return {compute, more > Seconds() ? std::min((given - compute) / more, 1.0) : 1.0};
 }

@@ -1,29 +1,24 @@
-#include "app/predict/calibrate_cold.hpp"
+#include "app/measure/calibrate_cold.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <istream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "app/cli/option_values.hpp"
+#include "app/measure/kernel_fit_output.hpp"
 #include "core/config/config_path.hpp"
+#include "core/system/input_file.hpp"
 #include "core/system/output.hpp"
-#include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "model/published/cold/leave_out.hpp"
 #include "model/published/cold/predictor.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
-#include "report/format/format.hpp"
 #include "report/score/judged_case.hpp"
 #include "report/score/score_report.hpp"
 #include "report/table/table.hpp"
@@ -32,12 +27,6 @@ namespace dlscale::app {
 namespace {
 
 using model::cold::ColdFit;
-
-/// Shows progress if standard error is a terminal.
-void show_fits(std::size_t done, std::size_t all) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\rfits: {} of {}{}", done, all, done == all ? "\n" : "");
-}
 
 /// The cases of a file that `is_chosen` takes by their fields.
 cases::CaseFile chosen(const cases::CaseFile& file,
@@ -135,58 +124,17 @@ report::Table score_table(const cases::CaseFile& file, const ColdFit& made,
   return table;
 }
 
-report::Table constant_table(const ColdFit& made) {
-  report::Table table;
-  table.title = "Constants of kernels";
-  table.columns = {{"constant", report::Align::left},
-                   {"prior"},
-                   {"spread of its logarithm"},
-                   {"fitted"},
-                   {"90 % low"},
-                   {"high"}};
-  for (const model::sheet::ConstantKey& key : model::sheet::fitted_constants()) {
-    const model::sheet::FittedConstant& one = made.file.fitted.find(key.key)->second;
-    table.rows.push_back({{std::string(key.key)},
-                          {fmt::format("{:.4g}", one.prior)},
-                          {fmt::format("{:.2g}", one.spread)},
-                          {fmt::format("{:.4g}", one.value)},
-                          {fmt::format("{:.4g}", one.low)},
-                          {fmt::format("{:.4g}", one.high)}});
-  }
-  return table;
-}
-
-void print_cold(std::FILE* to, report::Table scores, report::Table constants) {
-  report::Document document;
-  document.tables.push_back(std::move(scores));
-  document.tables.push_back(std::move(constants));
-  const auto terminal =
-      report::format::detect_terminal(to == stderr ? STDERR_FILENO : STDOUT_FILENO);
-  fmt::print(to, "{}", report::format::find_format("table").write(document, terminal));
-}
-
-constexpr std::string_view first_line = "schema: dlscale.kernel_times";
-
-bool opens_as_kernels(std::istream& content) {
-  std::string line;
-  return static_cast<bool>(std::getline(content, line)) && line == first_line;
-}
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 ExitCode calibrate_cold(const cases::CaseFile& file, const std::string& output) {
   const bool to_standard_output = output == "-";
-  if (!to_standard_output) refuse_foreign_file(output, "a model of kernels", opens_as_kernels);
+  refuse_other_than_kernels(output);
   const std::filesystem::path now = find_config("models", "kernels");
   const model::scaling::FactSources sources = model::scaling::FactSources::load();
   const ColdFit made = model::cold::fit_cold(file.trainings, file.outcomes, sources,
                                              model::sheet::load_kernel_file(now), show_fits);
-  write_output(output, model::cold::fitted_text(text_of(now), made, file.path.filename().string()));
+  write_output(output,
+               model::cold::fitted_text(content_of(now), made, file.path.filename().string()));
   std::FILE* const told = to_standard_output ? stderr : stdout;
   std::size_t fitted = 0;
   for (const auto& [set, trainings] : made.sets) fitted += trainings;
@@ -197,7 +145,9 @@ ExitCode calibrate_cold(const cases::CaseFile& file, const std::string& output) 
     fmt::print(told, "passed over: {} without a measured value, {} not covered by the model\n",
                made.not_measured, made.not_covered);
   }
-  print_cold(told, score_table(file, made, sources), constant_table(made));
+  print_tables(told, {score_table(file, made, sources),
+                      constant_table("Constants of kernels", model::sheet::fitted_constants(),
+                                     made.file.fitted)});
   return ExitCode::ok;
 }
 

@@ -1,0 +1,63 @@
+#include "app/measure/kernel_fit_output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <istream>
+#include <utility>
+
+#include "app/cli/option_values.hpp"
+#include "core/system/output_file.hpp"
+#include "report/format/format.hpp"
+
+namespace dlscale::app {
+namespace {
+
+bool opens_as_kernels(std::istream& content) {
+  std::string line;
+  return static_cast<bool>(std::getline(content, line)) && line == "schema: dlscale.kernel_times";
+}
+
+}  // namespace
+
+void refuse_other_than_kernels(const std::string& output) {
+  if (output != "-") refuse_foreign_file(output, "a model of kernels", opens_as_kernels);
+}
+
+void show_fits(std::size_t done, std::size_t all) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\rfits: {} of {}{}", done, all, done == all ? "\n" : "");
+}
+
+report::Table constant_table(
+    std::string title, std::span<const model::sheet::ConstantKey> keys,
+    const std::map<std::string, model::sheet::FittedConstant, std::less<>>& fitted) {
+  report::Table table;
+  table.title = std::move(title);
+  table.columns = {{"constant", report::Align::left},
+                   {"prior"},
+                   {"spread of its logarithm"},
+                   {"fitted"},
+                   {"90 % low"},
+                   {"high"}};
+  for (const model::sheet::ConstantKey& key : keys) {
+    const model::sheet::FittedConstant& one = fitted.find(key.key)->second;
+    table.rows.push_back({{std::string(key.key)},
+                          {fmt::format("{:.4g}", one.prior)},
+                          {fmt::format("{:.2g}", one.spread)},
+                          {fmt::format("{:.4g}", one.value)},
+                          {fmt::format("{:.4g}", one.low)},
+                          {fmt::format("{:.4g}", one.high)}});
+  }
+  return table;
+}
+
+void print_tables(std::FILE* to, std::vector<report::Table> tables) {
+  report::Document document;
+  document.tables = std::move(tables);
+  const auto terminal =
+      report::format::detect_terminal(to == stderr ? STDERR_FILENO : STDOUT_FILENO);
+  fmt::print(to, "{}", report::format::find_format("table").write(document, terminal));
+}
+
+}  // namespace dlscale::app
