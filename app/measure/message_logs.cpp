@@ -16,6 +16,7 @@
 
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
+#include "core/collective/names.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
 #include "regression/history/run.hpp"
@@ -35,18 +36,10 @@ std::string value_of(const Axes& axes, const std::string& key) {
   return found == axes.end() ? "" : found->second;
 }
 
-/// Collectives of training that bench comm measures, too.
-constexpr std::array<std::string_view, 6> known_collectives{
-    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "all_to_all"};
-
 /// The collective of a series, under its name in bench comm; empty without one.
 std::string collective_of(const Axes& axes) {
   const std::string name = value_of(axes, "collective");
   return std::string(history::collective_named(name).value_or(name));
-}
-
-bool is_known(const std::string& collective) {
-  return std::ranges::find(known_collectives, collective) != known_collectives.end();
 }
 
 double number_in(const std::string& text) {
@@ -123,7 +116,7 @@ class LogReader {
       const std::string collective = collective_of(axes);
       const std::string type = type_of(axes);
       const std::string operation = value_of(axes, "redop");
-      if (!is_known(collective)) {
+      if (!collective::collective_named(collective)) {
         ++left_out_[collective.empty() ? value_of(axes, "test") : collective];
       } else if (!type.empty() && type != usual_of(types[collective])) {
         ++left_out_["type " + type];

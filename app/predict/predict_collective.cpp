@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -12,6 +11,7 @@
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
 #include "core/collective/algorithm.hpp"
+#include "core/collective/names.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/suggest.hpp"
 #include "model/collectives/collective_question.hpp"
@@ -27,18 +27,10 @@ constexpr Bytes least_message(4);
 constexpr std::size_t most_times = 100'000;
 constexpr std::string_view every_algorithm = "all";
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const Collective each : collective::collectives) names.emplace_back(to_string(each));
-  return names;
-}
-
 Collective parse_collective(const std::string& name) {
-  for (const Collective each : collective::collectives) {
-    if (to_string(each) == name) return each;
-  }
+  if (const auto named = collective::collective_named(name)) return *named;
   throw ConfigError(fmt::format("--collective: \"{}\" is not a collective. {}", name,
-                                suggestion(name, collective_names())));
+                                suggestion(name, collective::collective_names())));
 }
 
 std::vector<Bytes> parse_sizes(const std::vector<std::string>& texts) {
@@ -77,7 +69,7 @@ void PredictCollective::declare(CLI::App& verb) {
   CLI::Option* collective =
       verb.add_option("--collective", collective_,
                       "Predict messages alone: times of this collective for --sizes")
-          ->type_name(one_of(collective_names()));
+          ->type_name(one_of(collective::collective_names()));
   CLI::Option* sizes =
       verb.add_option("--sizes", sizes_,
                       "Sizes of the messages of --collective: 64KiB,1MiB, or a sweep such as "
