@@ -131,8 +131,12 @@ void check(const Machine& machine, const CollectiveQuestion& question) {
                     to_string(question.collective), machine.cluster.name, suggestion(word, known)));
   }
   for (const int ranks : question.ranks) {
-    if (ranks >= 2) continue;
-    throw ConfigError("one rank sends no message. Ask for 2 ranks or more.");
+    if (ranks < 2) throw ConfigError("one rank sends no message. Ask for 2 ranks or more.");
+    if (ranks <= most_message_ranks) continue;
+    throw ConfigError(
+        fmt::format("{} ranks are more than the {} up to which messages are predicted. Ask for "
+                    "fewer.",
+                    ranks, most_message_ranks));
   }
 }
 

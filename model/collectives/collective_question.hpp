@@ -14,10 +14,13 @@ namespace dlscale::model {
 /// The word for what the library does: as it was measured, or as the cluster's rule says.
 inline constexpr std::string_view by_library = "library";
 
+/// The most ranks that exchange messages in a prediction, as of a training.
+inline constexpr int most_message_ranks = 1'000'000;
+
 /// A question about messages alone, outside of any training.
 struct CollectiveQuestion {
   collective::Collective collective = collective::Collective::all_reduce;
-  std::vector<int> ranks;    ///< each ≥ 2
+  std::vector<int> ranks;    ///< each from 2 to most_message_ranks
   std::vector<Bytes> sizes;  ///< each ≥ 4 B; of the message, as core/collective defines it
   std::vector<std::string> algorithms;  ///< of collective_words(), each once
 };

@@ -116,6 +116,12 @@ TEST(CollectiveQuestion, RefusesUnknownWordsAndASingleRank) {
       "one rank sends no message");
   test::expect_contains(
       test::config_error([&] {
+        static_cast<void>(
+            answer(machine, question(Collective::all_reduce, most_message_ranks + 1, {"ring"})));
+      }),
+      "1000001 ranks are more than the 1000000");
+  test::expect_contains(
+      test::config_error([&] {
         static_cast<void>(answer(machine, question(Collective::all_reduce, 6, {"sharp"})));
       }),
       "on one node, which has no switches");
