@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
+#include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/topology/topology.hpp"
 #include "model/what_if/scaled_machine.hpp"
@@ -35,8 +37,7 @@ class Changes {
  private:
   template <class Edit>
   void add(std::string_view setting, std::string value, const Edit& edit) {
-    Change change{setting, std::move(value), *run_, machine_->all_reduce_override,
-                  machine_->cluster.all_reduce};
+    Change change{setting, std::move(value), *run_, {}};
     edit(change);
     changes_.push_back(std::move(change));
   }
@@ -104,28 +105,31 @@ void Changes::add_settings() {
   }
 }
 
-/// Adds other all-reduces: for data sheets as the cluster's rule, for a measured library by their
-/// names.
+/// Whether switches may add: SHARP is of InfiniBand alone.
+bool may_have_adding_switches(const Cluster& cluster) {
+  std::string name = cluster.network ? cluster.network->kind : cluster.inter_node.name;
+  std::ranges::transform(name, name.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::tolower(letter));
+  });
+  return name.find("infiniband") != std::string::npos;
+}
+
+/// Adds other all-reduces by the words of predict --all-reduce. "best" is the fastest of those that
+/// name an algorithm.
 void Changes::add_all_reduces() {
   if (run_->synchronisation != Synchronisation::all_reduce) return;
   const Cluster& cluster = machine_->cluster;
+  const auto add_word = [&](std::string_view word) {
+    add("all-reduce", std::string(word), [&](Change& change) { change.all_reduce = word; });
+  };
+  if (machine_->all_reduce_override.empty()) {
+    add_word("best");
+    if (cluster.nccl && !machine_->fitted) add_word("nccl");
+  }
   const Placement place{run_->ranks, run_->ranks_per_node};
-  if (machine_->all_reduce_override.empty() && !machine_->fitted) {
-    for (const AllReduceRule rule : {AllReduceRule::ring, AllReduceRule::hierarchical,
-                                     AllReduceRule::nccl, AllReduceRule::quickest}) {
-      const bool known = rule != AllReduceRule::nccl || cluster.nccl.has_value();
-      if (rule == cluster.all_reduce || !known || (place.nodes() == 1 && !cluster.nccl)) continue;
-      const bool is_part = rule == AllReduceRule::ring || rule == AllReduceRule::hierarchical;
-      if (is_part && cluster.all_reduce == AllReduceRule::quickest) continue;  // never faster
-      add("all-reduce", std::string(all_reduce_rule_name(rule)),
-          [&](Change& change) { change.all_reduce = rule; });
-    }
-  }
-  if (machine_->all_reduce_override.empty() && machine_->fitted) {
-    add("all-reduce", "best", [](Change& change) { change.all_reduce_override = "best"; });
-  }
-  if (machine_->all_reduce_override != "sharp" && place.nodes() > 1) {
-    add("all-reduce", "sharp", [](Change& change) { change.all_reduce_override = "sharp"; });
+  if (machine_->all_reduce_override != adding_switches && place.nodes() > 1 &&
+      may_have_adding_switches(cluster)) {
+    add_word(adding_switches);
   }
 }
 
@@ -247,9 +251,8 @@ std::vector<Sensitivity> sensitivities(const Network& network, const Machine& ma
 
 Advice predicted(const Network& network, Machine machine, const Change& change) {
   Advice advice{change.setting, change.value, {}, 0, {}};
-  machine.all_reduce_override = change.all_reduce_override;
-  machine.cluster.all_reduce = change.all_reduce;
   try {
+    if (!change.all_reduce.empty()) set_all_reduce(machine, change.all_reduce);
     advice.iteration = iteration_of(network, machine, change.run);
     advice.images_per_s = throughput(change.run.ranks, change.run.batch, advice.iteration);
   } catch (const ConfigError& error) {

@@ -17,8 +17,7 @@ struct Change {
   std::string_view setting;  ///< its name, "schedule"
   std::string value;
   Run run;
-  std::string all_reduce_override;                 ///< as Machine::all_reduce_asked
-  AllReduceRule all_reduce = AllReduceRule::ring;  ///< rule of the cluster
+  std::string all_reduce;  ///< word of set_all_reduce(); empty: as before
 };
 
 /// Changes to one setting of the run at a time: schedule and its parameters, gradient reduction,

@@ -8,6 +8,7 @@
 
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
+#include "model/sgd_iter/messages/all_reduce_override.hpp"
 #include "model/what_if/scaled_machine.hpp"
 #include "tests/model/synthetic.hpp"
 
@@ -87,6 +88,23 @@ TEST_F(Explained, InputsAreThoseOfPredictionsWithThemChanged) {
   ASSERT_EQ(explanation.prediction.bound, "communication");
   EXPECT_LT(input(explanation, "inter_node.bandwidth")->better,
             input(explanation, "device.peak")->better);
+}
+
+TEST_F(Explained, AllReducesAreThoseOfTheOption) {
+  const TrainingRun run = on_p40s(16);
+  int all_reduces = 0;
+  for (const Advice& one : explain(network_, machine_, run).advice) {
+    if (one.setting != "all-reduce") continue;
+    ++all_reduces;
+    Machine asked = machine_;
+    set_all_reduce(asked, one.value);
+    const double by_option = predicted(asked, run).images_per_s;
+    EXPECT_NEAR(one.images_per_s, by_option, 1e-9 * by_option) << one.value;
+  }
+  EXPECT_EQ(all_reduces, 2);  // "best" and "sharp"
+  Machine by_ethernet = machine_;
+  by_ethernet.cluster.network->kind = "ethernet-tcp";
+  EXPECT_EQ(advice(explain(network_, by_ethernet, run), "all-reduce sharp"), nullptr);
 }
 
 TEST_F(Explained, AdviceIsThatOfPredictionsOfTheChangedRun) {
