@@ -273,6 +273,7 @@ const std::array all_targets{
     Target{"slurm", ".txt", slurm_seeds, use_slurm},
     Target{"manifest", ".json", manifest_seeds, use_manifest},
     Target{"words", ".txt", word_seeds, use_words},
+    Target{"plan", ".txt", plan_seeds, use_plan},
     Target{"suite", ".yaml", [] { return configs("suites"); }, use_suite},
     Target{"results", ".jsonl", result_seeds, use_results},
     Target{"result_lines", ".jsonl", result_seeds, use_result_lines},

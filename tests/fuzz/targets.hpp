@@ -73,6 +73,10 @@ void use_slurm(const std::filesystem::path& file);
 std::vector<std::string> word_seeds();
 void use_words(const std::filesystem::path& file);
 
+/// Plans of parallel training on a command line.
+std::vector<std::string> plan_seeds();
+void use_plan(const std::filesystem::path& file);
+
 /// The lines of a result file, which are written and read again.
 void use_result_lines(const std::filesystem::path& file);
 
