@@ -49,6 +49,7 @@ constexpr std::array kinds{
     KindWords{FileKind::cases, "dlscale.case/1", "a file of published cases",
               "docs/reference/cases.md says how to write one."},
     KindWords{FileKind::cases, "dlscale.allreduce/1", "a file of published curves", ""},
+    KindWords{FileKind::cases, "dlscale.memory/1", "a file of published memory", ""},
     KindWords{FileKind::predictions, "", "a file of predictions of published cases",
               "docs/reference/cases.md says how to write one."},
     KindWords{FileKind::table, "", "a CSV table of times",

@@ -1,0 +1,96 @@
+#include "model/memory/implementation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlscale::model::memory {
+namespace {
+
+constexpr double gib = 1073741824.0;
+
+/// Fused kernels of Transformer Engine and gradients accumulated in f32. The last four numbers are
+/// inferred from live tensors of 19 trainings on B200 [MooreThreads/SimuMax docs/b200 @4dcaae5].
+Implementation megatron() {
+  Implementation is;
+  is.name = "Megatron";
+  is.expert_row_elements = 1;
+  is.loss_bytes = 4;
+  is.whole_gradient_bytes = 4;
+  is.head_state_bytes = 8;
+  is.inner_gradient_bytes = 4;
+  is.fragmentation = {.alone = 1.25, .shared = 1.15, .doubling = 0};
+  is.low = 0.85;
+  is.high = 1.2;
+  is.fixed_low = 0.985;
+  is.fixed_high = 1.015;
+  is.source = "SimuMax docs/b200 @4dcaae5, live tensors of 19 trainings";
+  return is;
+}
+
+/// Unfused gates, results of attention copied to token order, and f32 accumulators. Copies are from
+/// its code (src/nanotron/models/llama.py); update, buffers and constant are inferred from the
+/// memory that it logs at the update; fragmentation and range are fitted (fit.hpp) to 514 trainings
+/// [gkarfakis19/Rapid-LLM validation_scripts/huggingface_data @317a2cb].
+Implementation nanotron() {
+  Implementation is;
+  is.name = "nanotron";
+  is.gated_elements = 4;
+  is.attention_copies = 1;
+  is.gather_buffer_bytes = 4;
+  is.update_weights_bytes = 2;
+  is.frees_gradients_alone = true;
+  is.constant_bytes = 0.065 * gib;
+  is.fragmentation = {.alone = 1.088, .shared = 1.17, .doubling = 0.079};
+  is.low = 0.765;
+  is.high = 1.475;
+  is.fixed_low = 0.995;
+  is.fixed_high = 1.01;
+  is.source = "Rapid-LLM validation_scripts/huggingface_data @317a2cb, 514 trainings";
+  return is;
+}
+
+/// FSDP2 with gates and losses that are not fused. The loss keeps logits in 16 bits and, in 32,
+/// their copy, its logarithms and their gradient. [pytorch/torchtitan benchmarks @b5bcd76; the
+/// range is that of its rows until 2025, later ones fuse the loss]
+Implementation torchtitan() {
+  Implementation is;
+  is.name = "torchtitan";
+  is.gated_elements = 4;
+  is.loss_bytes = 14;
+  is.keeps_gathered_stage = true;
+  is.keeps_gathered_tables = true;
+  is.fragmentation = {.alone = 1, .shared = 1.15, .doubling = 0};
+  is.low = 0.75;
+  is.high = 1.35;
+  is.source = "torchtitan benchmarks @b5bcd76";
+  return is;
+}
+
+}  // namespace
+
+double Fragmentation::factor(int tensor, bool gathers) const {
+  if (tensor == 1 || !gathers) return alone;
+  return shared + doubling * std::log2(std::min(tensor, 8));
+}
+
+Implementation implementation_of(std::string_view framework) {
+  if (framework.find("nanotron") != std::string_view::npos) return nanotron();
+  if (framework.find("torchtitan") != std::string_view::npos) return torchtitan();
+  if (framework.find("Megatron") != std::string_view::npos) return megatron();
+  return {};
+}
+
+Implementation live_tensors() {
+  Implementation is;
+  is.name = "live tensors";
+  is.fragmentation = {.alone = 1, .shared = 1, .doubling = 0};
+  return is;
+}
+
+LibraryMemory library_memory(int axes) {
+  return {.bytes = (0.5 + 0.6 * axes) * gib,
+          .low = (0.3 + 0.2 * axes) * gib,
+          .high = (1.0 + 1.0 * axes) * gib};
+}
+
+}  // namespace dlscale::model::memory

@@ -1,0 +1,78 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace dlscale::model::memory {
+
+/// The losses of a caching allocator, as a factor on activations and loss.
+/// Pieces that are gathered between kept ones leave holes, and more so the smaller the kept ones:
+///   alone                                    on one tensor-parallel rank
+///   shared + doubling · log2(min(t, 8))      on t ranks that gather tokens
+struct Fragmentation {
+  double alone = 1.1;
+  double shared = 1.15;
+  double doubling = 0;
+  [[nodiscard]] double factor(int tensor, bool gathers) const;
+};
+
+/// Habits of one framework, by which it keeps more than theory needs. The numbers are priors, each from published
+/// sources or fitted to published memory; `low` and `high` state how far they are trusted.
+struct Implementation {
+  std::string name = "any";
+  /// Kept bytes of each inner feature of a gated feed-forward part: 3 elements if the gate is fused
+  /// (both inputs and the product), 4 if the activated gate is kept, too.
+  double gated_elements = 3;
+  /// Kept elements of each feature of queries beside query and result.
+  double attention_copies = 0;
+  /// Kept elements of each feature of a row that goes to an expert: 2 where its input and its
+  /// result are kept, 1 where the route's weights are applied before the last product.
+  double expert_row_elements = 2;
+  /// Bytes of each logit while the loss is computed: logits, their logarithms and gradients.
+  double loss_bytes = 10;
+  /// Bytes of each element of the vocabulary's matrix, whose gradient is whole before it is added.
+  double whole_gradient_bytes = 0;
+  /// Bytes of each feature of the states around the last norm, during the loss.
+  double head_state_bytes = 0;
+  /// Bytes of each inner feature of one layer, of gradients during its backward.
+  double inner_gradient_bytes = 0;
+  /// Bytes of each feature of a micro-batch in the buffers that gather tokens and scatter sums.
+  double gather_buffer_bytes = 0;
+  /// Bytes of each parameter that ZeRO 1 needs beside at the update: for all, and for a shard.
+  double update_weights_bytes = 0;
+  /// Whether gradients are freed once they were accumulated where no replica needs them.
+  bool frees_gradients_alone = false;
+  /// Whether ZeRO 3 gathers a stage's weights once a step where there is a pipeline, and keeps
+  /// whole gradients until its end.
+  bool keeps_gathered_stage = false;
+  /// Whether ZeRO 3 keeps tables gathered.
+  bool keeps_gathered_tables = false;
+  double constant_bytes = 0;  ///< small tensors of no other kind
+  Fragmentation fragmentation = {};
+  /// 90 % range of measured over predicted activations and loss.
+  double low = 0.85;
+  double high = 1.5;
+  /// 90 % range of measured over predicted bytes of all else.
+  double fixed_low = 0.98;
+  double fixed_high = 1.05;
+  std::string source = {};  ///< of the numbers
+};
+
+/// The implementation that `framework` names in free text, by the words Megatron, nanotron or
+/// torchtitan; any other text gives the one named "any", whose range is wide.
+Implementation implementation_of(std::string_view framework);
+
+/// Keeps only what theory needs with fused kernels, without copies and an allocator's losses.
+Implementation live_tensors();
+
+/// Memory that libraries take beside the allocator, at most and at least: a CUDA context with its
+/// kernels, and NCCL's channels of a few communicators. [D: 0.5 GiB of context, 0.3 … 1 GiB for
+/// each communicator that a training of several axes opens]
+struct LibraryMemory {
+  double bytes = 0;
+  double low = 0;
+  double high = 0;
+};
+/// For a rank that takes part in `axes` kinds of groups (data, tensor, stages, …).
+LibraryMemory library_memory(int axes);
+
+}  // namespace dlscale::model::memory

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+
+#include "model/memory/implementation.hpp"
+#include "model/memory/memory_setup.hpp"
+#include "model/memory/transformer_shape.hpp"
+
+namespace dlscale::model::memory {
+
+/// Tokens of a micro-batch on a rank: b s / cp.
+double tokens_of_rank(const TransformerShape& shape, const MemorySetup& setup);
+
+/// Bytes that layer `layer` keeps for backward, for one micro-batch. With b samples of s tokens
+/// (already over cp), width h, a heads, t tensor-parallel ranks and e bytes an element:
+///   norms and inputs   b s h (4 e + 2 δ) / (t if tokens are shared, else 1)
+///   attention          b s h (2 q + 2 κ + copies) e / t       q = a d/h, κ = kv_heads d/h
+///   scores             b s a s (2 e + δ) / t, unless fused or recomputed; fused: 4 a s b / t
+///   feed-forward       b s h 2 φ e / t, gated 3 φ e (fused) or 4 φ e            φ = ffn/h
+///   experts            b s h top_k (rows + 3 φ_e) e, shared ones as above, 4 bytes a logit of the
+///                      router; times the imbalance
+/// δ = 1 with dropout, for its masks. Recomputation keeps b s h e / t of the input, or, by
+/// operator, of products every second (query, value, gate, last), the result of attention and the
+/// input. [arXiv:2205.05198, equations (1) to (6), and derived] It leaves out biases' and routes'
+/// indices.
+double kept_activations(const TransformerShape& shape, const MemorySetup& setup,
+                        const Implementation& way, std::int64_t layer);
+
+/// The same if nothing were recomputed: what a layer needs while its backward runs.
+double whole_activations(const TransformerShape& shape, const MemorySetup& setup,
+                         const Implementation& way, std::int64_t layer);
+
+}  // namespace dlscale::model::memory

@@ -1,0 +1,75 @@
+#include "model/memory/state_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlscale::model::memory {
+namespace {
+
+/// Calls `add(layer, share)` for the layers from `first`; parts of layers count by their share.
+template <class Add>
+void for_layers(double first, double layers, const Add& add) {
+  const double last = first + layers;
+  for (double layer = std::floor(first); layer < last - 1e-9; layer += 1) {
+    const double share = std::min(layer + 1, last) - std::max(layer, first);
+    add(static_cast<std::int64_t>(layer), share);
+  }
+}
+
+}  // namespace
+
+StateMemory& StateMemory::operator+=(const StateMemory& other) {
+  weights += other.weights;
+  gradients += other.gradients;
+  main_weights += other.main_weights;
+  moments += other.moments;
+  return *this;
+}
+
+StateMemory& StateMemory::operator*=(double factor) {
+  weights *= factor;
+  gradients *= factor;
+  main_weights *= factor;
+  moments *= factor;
+  return *this;
+}
+
+StateMemory state_memory(double parameters, double shards, int zero, const StateBytes& bytes) {
+  const auto part = [&](int stage) { return parameters / (zero >= stage ? shards : 1); };
+  return {.weights = bytes.weights * part(3),
+          .gradients = bytes.all_gradients() * part(2),
+          .main_weights = bytes.main_weights * part(1),
+          .moments = bytes.moments * part(1)};
+}
+
+StageParameters stage_parameters(const TransformerShape& shape, const MemorySetup& setup, int stage,
+                                 double first, double layers) {
+  const double tensor = setup.tensor;
+  const double expert_parts = setup.experts > 1 ? setup.experts : tensor;
+  StageParameters sum;
+  for_layers(first, layers, [&](std::int64_t layer, double share) {
+    sum.dense += share * (attention_parameters(shape) + dense_parameters(shape, layer)) / tensor;
+    sum.experts += share * expert_parameters(shape, layer) / expert_parts;
+  });
+  const bool is_last = stage == setup.stages - 1;
+  const bool decodes = is_last && (setup.stages > 1 || !shape.tied_embeddings);
+  const int tables = (stage == 0 ? 1 : 0) + (decodes ? 1 : 0);
+  sum.tables = tables * table_parameters(shape) / tensor;
+  sum.dense += sum.tables;
+  if (stage == 0) sum.dense += static_cast<double>(shape.positions * shape.hidden);
+  return sum;
+}
+
+double expert_shards(const MemorySetup& setup) {
+  if (setup.experts == 1) return setup.shards();
+  return std::max(1.0, setup.shards() * setup.tensor / setup.experts);
+}
+
+StateMemory stage_states(const StageParameters& parameters, const MemorySetup& setup) {
+  StateMemory sum = state_memory(parameters.dense, setup.shards(), setup.zero, setup.bytes);
+  sum += state_memory(parameters.experts, expert_shards(setup), setup.zero, setup.bytes);
+  sum *= state_copies(setup);
+  return sum;
+}
+
+}  // namespace dlscale::model::memory

@@ -1,0 +1,48 @@
+#include "model/published/memory/predict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace dlscale::model::memory {
+namespace {
+
+int stage_of(const MemoryCase& of, const RankMemory& memory) {
+  return of.first_rank ? 0 : memory.worst(of.counter).stage;
+}
+
+}  // namespace
+
+MemoryPrediction predict(const MemoryCase& of, const std::optional<Implementation>& way) {
+  const RankMemory memory =
+      rank_memory(of.shape, of.setup, way.value_or(implementation_of(of.framework)));
+  const int stage = stage_of(of, memory);
+  return {.id = of.id,
+          .peak = memory.peak(stage, of.counter),
+          .verdict = fits(memory, of.device_bytes),
+          .state_bytes = memory.update_bytes(stage)};
+}
+
+std::vector<MemoryPrediction> predict(std::span<const MemoryCase> cases,
+                                      const std::optional<Implementation>& way) {
+  std::vector<MemoryPrediction> all;
+  all.reserve(cases.size());
+  for (const MemoryCase& each : cases) all.push_back(predict(each, way));
+  return all;
+}
+
+std::string prediction_lines(std::span<const MemoryPrediction> predictions) {
+  std::string lines;
+  for (const MemoryPrediction& each : predictions) {
+    const nlohmann::ordered_json line = {{"id", each.id},
+                                         {"peak_memory_bytes", std::llround(each.peak.bytes)},
+                                         {"low", std::llround(each.peak.low)},
+                                         {"high", std::llround(each.peak.high)},
+                                         {"fits", each.verdict.fits},
+                                         {"state_memory_bytes", std::llround(each.state_bytes)}};
+    lines += line.dump() + "\n";
+  }
+  return lines;
+}
+
+}  // namespace dlscale::model::memory

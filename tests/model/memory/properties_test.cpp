@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <vector>
+
+#include "model/memory/rank_memory.hpp"
+#include "tests/core/support.hpp"
+
+namespace dlscale::model::memory {
+namespace {
+
+class RandomTraining {
+ public:
+  explicit RandomTraining(unsigned seed) : random_(seed) {}
+
+  TransformerShape shape() {
+    TransformerShape shape;
+    shape.layers = 8 * pick(1, 12);
+    shape.heads = 8 * pick(1, 16);
+    shape.kv_heads = pick(0, 1) == 0 ? 8 : shape.heads;
+    shape.head_width = 64;
+    shape.hidden = shape.heads * shape.head_width;
+    shape.ffn = 4 * shape.hidden;
+    shape.gated = pick(0, 1) == 1;
+    shape.vocabulary = 1000 * pick(1, 200);
+    shape.sequence = 512 * pick(1, 32);
+    if (pick(0, 3) == 0) shape.experts = {.count = 64, .active = 4, .ffn = 512, .shared_ffn = 512};
+    return shape;
+  }
+
+  MemorySetup setup() {
+    MemorySetup setup;
+    setup.data = power(4);
+    setup.tensor = power(3);
+    setup.sequence_parallel = pick(0, 1) == 1;
+    setup.context = power(2);
+    setup.stages = power(3);
+    setup.schedule = pick(0, 1) == 1 ? "gpipe" : "1f1b";
+    setup.zero = pick(0, 3);
+    setup.micro_batch = power(3);
+    setup.micro_batches = power(5);
+    setup.recompute = static_cast<Recompute>(pick(0, 3));
+    setup.fused_attention = pick(0, 1) == 1;
+    setup.dropout = pick(0, 1) == 1;
+    return setup;
+  }
+
+  Implementation way() {
+    constexpr std::array<const char*, 4> names = {"Megatron", "nanotron", "torchtitan", "other"};
+    return implementation_of(names[static_cast<std::size_t>(pick(0, 3))]);
+  }
+
+ private:
+  int pick(int least, int most) { return std::uniform_int_distribution(least, most)(random_); }
+  int power(int most) { return 1 << pick(0, most); }
+  std::mt19937 random_;
+};
+
+constexpr unsigned trainings = 500;
+
+double most_of(const TransformerShape& shape, const MemorySetup& setup, const Implementation& way,
+               MemoryCounter counter = MemoryCounter::reserved) {
+  return rank_memory(shape, setup, way).worst(counter).peak_bytes(counter);
+}
+
+/// Calls `compare(before, after)` with the memory of random trainings and of each after `change`.
+template <class Change, class Compare>
+void for_random(const Change& change, const Compare& compare) {
+  for (unsigned seed = 0; seed < trainings; ++seed) {
+    RandomTraining random(seed);
+    TransformerShape shape = random.shape();
+    MemorySetup setup = random.setup();
+    const Implementation way = random.way();
+    const double before = most_of(shape, setup, way, MemoryCounter::allocated);
+    change(shape, setup);
+    SCOPED_TRACE(seed);
+    compare(before, most_of(shape, setup, way, MemoryCounter::allocated));
+  }
+}
+
+constexpr double equal = 1 + 1e-9;
+const auto expect_less = [](double before, double after) { EXPECT_LE(after, before * equal); };
+const auto expect_more = [](double before, double after) { EXPECT_GE(after * equal, before); };
+
+TEST(MemoryProperties, LongerSequencesAndLargerBatchesNeverNeedLess) {
+  for_random([](TransformerShape& shape, MemorySetup&) { shape.sequence *= 2; }, expect_more);
+  for_random([](TransformerShape&, MemorySetup& setup) { setup.micro_batch *= 2; }, expect_more);
+  for_random([](TransformerShape&, MemorySetup& setup) { setup.micro_batches *= 2; }, expect_more);
+}
+
+TEST(MemoryProperties, LargerNetworksNeverNeedLess) {
+  for_random([](TransformerShape& shape, MemorySetup&) { shape.layers *= 2; }, expect_more);
+  for_random([](TransformerShape& shape, MemorySetup&) { shape.ffn *= 2; }, expect_more);
+  for_random([](TransformerShape& shape, MemorySetup&) { shape.vocabulary *= 2; }, expect_more);
+}
+
+TEST(MemoryProperties, MoreShardingNeverNeedsMore) {
+  for_random([](TransformerShape&, MemorySetup& setup) { setup.data *= 2; }, expect_less);
+  for_random([](TransformerShape&, MemorySetup& setup) { setup.context *= 2; }, expect_less);
+  for_random([](TransformerShape&, MemorySetup& setup) { setup.tensor *= 2; }, expect_less);
+}
+
+TEST(MemoryProperties, EachStageOfZeroKeepsLessStates) {
+  for (unsigned seed = 0; seed < trainings; ++seed) {
+    RandomTraining random(seed);
+    const TransformerShape shape = random.shape();
+    MemorySetup setup = random.setup();
+    double before = INFINITY;
+    for (setup.zero = 0; setup.zero <= 3; ++setup.zero) {
+      const MemoryParts parts =
+          rank_memory(shape, setup, live_tensors()).stages[0].parts(MemoryMoment::update);
+      const double states = parts[MemoryKind::weights] + parts[MemoryKind::gradients] +
+                            parts[MemoryKind::main_weights] + parts[MemoryKind::moments];
+      EXPECT_LE(states, before * equal) << seed;
+      before = states;
+    }
+  }
+}
+
+TEST(MemoryProperties, RecomputingKeepsLess) {
+  for (unsigned seed = 0; seed < trainings; ++seed) {
+    RandomTraining random(seed);
+    const TransformerShape shape = random.shape();
+    MemorySetup setup = random.setup();
+    const auto kept = [&](Recompute recompute) {
+      setup.recompute = recompute;
+      return rank_memory(shape, setup, live_tensors())
+          .stages[0]
+          .parts(MemoryMoment::backward)[MemoryKind::activations];
+    };
+    EXPECT_LE(kept(Recompute::selective), kept(Recompute::none) * equal) << seed;
+    EXPECT_LE(kept(Recompute::full), kept(Recompute::selective) * equal) << seed;
+    EXPECT_LE(kept(Recompute::full), kept(Recompute::operators) * equal) << seed;
+  }
+}
+
+TEST(MemoryProperties, IntervalsHoldTheirEstimateAndKindsAddUp) {
+  for (unsigned seed = 0; seed < trainings; ++seed) {
+    RandomTraining random(seed);
+    const TransformerShape shape = random.shape();
+    const MemorySetup setup = random.setup();
+    const RankMemory memory = rank_memory(shape, setup, random.way());
+    for (const StageMemory& stage : memory.stages) {
+      const MemoryEstimate peak = memory.peak(stage.stage, MemoryCounter::device);
+      EXPECT_LE(peak.low, peak.bytes) << seed;
+      EXPECT_LE(peak.bytes, peak.high) << seed;
+      EXPECT_TRUE(std::isfinite(peak.high)) << seed;
+      for (const MemoryParts& parts : stage.at) {
+        for (const double bytes : parts.bytes) EXPECT_GE(bytes, 0) << seed;
+      }
+      EXPECT_LE(stage.peak_bytes(MemoryCounter::allocated),
+                stage.peak_bytes(MemoryCounter::reserved))
+          << seed;
+      EXPECT_LT(stage.peak_bytes(MemoryCounter::reserved), stage.peak_bytes(MemoryCounter::device))
+          << seed;
+    }
+  }
+}
+
+TEST(MemoryProperties, VerdictFollowsTheDevice) {
+  RandomTraining random(1);
+  const RankMemory memory = rank_memory(random.shape(), random.setup(), random.way());
+  const double need = memory.worst(MemoryCounter::device).peak_bytes(MemoryCounter::device);
+  const MemoryVerdict enough = fits(memory, 1.01 * need);
+  EXPECT_TRUE(enough.fits);
+  EXPECT_FALSE(enough.is_sure);
+  EXPECT_NEAR(enough.margin, 0.01 * need, 1e-6 * need);
+  EXPECT_FALSE(fits(memory, 0.99 * need).fits);
+  EXPECT_TRUE(fits(memory, 10 * need).is_sure);
+}
+
+TEST(MemoryProperties, RefusesStagesThatDoNotAddUp) {
+  MemorySetup setup;
+  setup.stages = 2;
+  setup.stage_layers = {3, 4};
+  EXPECT_NE(dlscale::test::config_error([&] { (void)layers_of_stages(setup, 8); }), "");
+  setup.stage_layers = {3, 5};
+  EXPECT_EQ(layers_of_stages(setup, 8), (std::vector<double>{3, 5}));
+  setup.schedule = "zigzag";
+  EXPECT_NE(dlscale::test::config_error([&] { (void)live_layers(setup, 0, 3); }), "");
+}
+
+/// Micro-batches of the first stage, and the factor of interleaving, by hand.
+TEST(MemoryProperties, LayersInFlight) {
+  MemorySetup setup;
+  setup.stages = 4;
+  setup.micro_batches = 8;
+  EXPECT_EQ(live_layers(setup, 0, 10), 40);
+  EXPECT_EQ(live_layers(setup, 3, 10), 10);
+  setup.schedule = "gpipe";
+  EXPECT_EQ(live_layers(setup, 3, 10), 80);
+  setup.schedule = "interleaved";
+  setup.chunks = 2;
+  EXPECT_DOUBLE_EQ(live_layers(setup, 0, 10), 40 * (1 + 3.0 / 8));
+}
+
+}  // namespace
+}  // namespace dlscale::model::memory
