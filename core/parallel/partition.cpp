@@ -1,0 +1,118 @@
+#include "core/parallel/partition.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "core/base/error.hpp"
+
+namespace dlscale::parallel {
+namespace {
+
+constexpr double impossible = std::numeric_limits<double>::infinity();
+
+class StageCuts {
+ public:
+  StageCuts(std::span<const StageLayer> layers, std::size_t stages,
+            const std::optional<StageMemory>& memory)
+      : layers_(layers), stages_(stages), memory_(memory) {
+    for (const StageLayer& layer : layers) {
+      for (const double value :
+           {layer.time.si(), layer.states.si(), layer.activations.si(), layer.message.si()}) {
+        EXPECT(std::isfinite(value) && value >= 0);
+      }
+      times_.push_back(times_.back() + layer.time.si());
+      states_.push_back(states_.back() + layer.states.si());
+      activations_.push_back(activations_.back() + layer.activations.si());
+    }
+  }
+
+  std::optional<std::vector<int>> find() {
+    const double slowest = least_slowest();
+    if (slowest == impossible) return std::nullopt;
+    return with_least_messages(slowest);
+  }
+
+ private:
+  /// Time of layers [first, end) as a stage.
+  [[nodiscard]] double time(std::size_t first, std::size_t end) const {
+    return times_[end] - times_[first];
+  }
+  /// Whether they fit; a shorter run of the same stage then fits, too.
+  [[nodiscard]] bool fits(std::size_t stage, std::size_t first, std::size_t end) const {
+    if (!memory_) return true;
+    return states_[end] - states_[first] +
+               memory_->live[stage] * (activations_[end] - activations_[first]) <=
+           memory_->limit.si();
+  }
+
+  /// The least time of the slowest stage, of all cuts that fit.
+  [[nodiscard]] double least_slowest() const {
+    const std::size_t count = layers_.size();
+    // Of the first `end` layers as the stages so far.
+    std::vector<double> before(count + 1, impossible);
+    before[0] = 0;
+    for (std::size_t stage = 0; stage < stages_; ++stage) {
+      std::vector<double> now(count + 1, impossible);
+      for (std::size_t end = stage + 1; end <= count; ++end) {
+        for (std::size_t first = end; first-- > stage && fits(stage, first, end);) {
+          const double own = time(first, end);
+          now[end] = std::min(now[end], std::max(before[first], own));
+          if (own >= now[end]) break;  // a longer run is slower
+        }
+      }
+      before = std::move(now);
+    }
+    return before[count];
+  }
+
+  /// The cut with the least messages, none of whose stages takes longer.
+  [[nodiscard]] std::vector<int> with_least_messages(double slowest) const {
+    const std::size_t count = layers_.size();
+    std::vector<double> before(count + 1, impossible);
+    before[0] = 0;
+    std::vector<std::vector<std::size_t>> firsts;  // of the stage that ends there
+    for (std::size_t stage = 0; stage < stages_; ++stage) {
+      std::vector<double> now(count + 1, impossible);
+      firsts.emplace_back(count + 1, 0);
+      for (std::size_t end = stage + 1; end <= count; ++end) {
+        const double message = end < count ? layers_[end - 1].message.si() : 0;
+        for (std::size_t first = end; first-- > stage && fits(stage, first, end);) {
+          if (time(first, end) > slowest) break;
+          if (before[first] + message >= now[end]) continue;
+          now[end] = before[first] + message;
+          firsts[stage][end] = first;
+        }
+      }
+      before = std::move(now);
+    }
+    std::vector<int> lengths(stages_);
+    std::size_t end = count;
+    for (std::size_t stage = stages_; stage-- > 0;) {
+      const std::size_t first = firsts[stage][end];
+      lengths[stage] = static_cast<int>(end - first);
+      end = first;
+    }
+    return lengths;
+  }
+
+  std::span<const StageLayer> layers_;
+  std::size_t stages_;
+  const std::optional<StageMemory>& memory_;
+  std::vector<double> times_{0.0};  ///< of the first layers, by their number
+  std::vector<double> states_{0.0};
+  std::vector<double> activations_{0.0};
+};
+
+}  // namespace
+
+std::optional<std::vector<int>> cut_into_stages(std::span<const StageLayer> layers, int stages,
+                                                const std::optional<StageMemory>& memory) {
+  EXPECT(stages >= 1);
+  EXPECT(!memory || static_cast<int>(memory->live.size()) == stages);
+  if (static_cast<std::size_t>(stages) > layers.size()) return std::nullopt;
+  return StageCuts(layers, static_cast<std::size_t>(stages), memory).find();
+}
+
+}  // namespace dlscale::parallel
