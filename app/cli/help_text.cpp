@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <ranges>
 #include <string>
 #include <utility>
 
 #include "app/cli/command_tree.hpp"
+#include "core/base/display_width.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -25,12 +25,6 @@ bool is_advanced(std::string_view group) {
 
 bool has_advanced_options(const CLI::App& command) {
   return std::ranges::any_of(command.get_groups(), is_advanced);
-}
-
-/// The number of characters of a text in UTF-8.
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
 }
 
 /// The kind of the value, from CLI11's "INT:POSITIVE" or "TEXT:{auto,always,never}".
@@ -142,31 +136,6 @@ class HelpFormat : public CLI::Formatter {
 };
 
 }  // namespace
-
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
-  std::string result;
-  for (const auto part : std::views::split(text, '\n')) {
-    const std::string line(part.begin(), part.end());
-    if (part.begin() != text.begin()) result += '\n';
-    const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
-    result.append(blanks, ' ');
-    std::size_t used = blanks;
-    for (const std::string& word : CLI::detail::split(line.substr(blanks), ' ')) {
-      const std::size_t columns = columns_of(word);
-      const bool is_first = used == blanks;
-      if (!is_first && used + 1 + columns > width) {
-        result += "\n" + std::string(indent, ' ');
-        used = 0;
-      } else if (!is_first) {
-        result += ' ';
-        ++used;
-      }
-      result += word;
-      used += columns;
-    }
-  }
-  return result;
-}
 
 std::shared_ptr<CLI::FormatterBase> help_format() {
   return std::make_shared<HelpFormat>();

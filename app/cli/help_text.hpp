@@ -30,8 +30,4 @@ void group_options(CLI::App& command, std::initializer_list<OptionGroup> groups)
 /// Adds --help-all to each command, from this one down, that has advanced options.
 void offer_advanced_help(CLI::App& command);
 
-/// The text in lines of at most `width` columns, each further one behind `indent` more blanks. Line
-/// breaks of the text itself stay.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
-
 }  // namespace dlscale::app

@@ -160,4 +160,44 @@ std::string cut_to_width(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+namespace {
+
+/// Appends a line of a text, broken at blanks.
+void append_wrapped(std::string_view line, std::size_t width, std::size_t indent,
+                    std::string& result) {
+  const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+  result.append(blanks, ' ');
+  std::size_t used = blanks;
+  bool is_first = true;
+  for (std::size_t from = blanks; from < line.size(); is_first = false) {
+    const std::size_t end = std::min(line.find(' ', from), line.size());
+    const std::string_view word = line.substr(from, end - from);
+    const std::size_t columns = display_width(word);
+    if (!is_first && used + 1 + columns > width) {
+      result += '\n';
+      result.append(indent, ' ');
+      used = 0;
+    } else if (!is_first) {
+      result += ' ';
+      ++used;
+    }
+    result += word;
+    used += columns;
+    from = end + 1;
+  }
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string result;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    if (from > 0) result += '\n';
+    append_wrapped(text.substr(from, end - from), width, indent, result);
+    from = end + 1;
+  }
+  return result;
+}
+
 }  // namespace dlscale

@@ -1,7 +1,12 @@
 #include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/display_width.hpp"
 #include "core/base/printable.hpp"
@@ -25,6 +30,48 @@ std::string_view colour_code(Tone tone) {
   return "";
 }
 
+/// Width of lines, in columns of a terminal.
+constexpr std::size_t line_width = 100;
+/// Blanks before the further lines of a note.
+constexpr std::size_t indent = 4;
+
+/// The spare columns that a table leaves out to fit `line_width`, from left to right.
+std::vector<std::size_t> columns_left_out(const Table& table,
+                                          const std::vector<std::size_t>& widths) {
+  std::vector<std::size_t> spare;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    width += widths[i] + (i > 0 ? 2 : 0);
+    if (table.columns[i].spare > 0) spare.push_back(i);
+  }
+  std::ranges::stable_sort(spare, std::ranges::greater(),
+                           [&](std::size_t i) { return table.columns[i].spare; });
+  std::size_t left_out = 0;
+  for (; left_out < spare.size() && width > line_width; ++left_out) {
+    width -= widths[spare[left_out]] + 2;
+  }
+  spare.resize(left_out);
+  std::ranges::sort(spare);
+  return spare;
+}
+
+/// The table without these columns, and with a note on them.
+Table without_columns(Table table, const std::vector<std::size_t>& columns) {
+  if (columns.empty()) return table;
+  std::vector<std::string> headings;
+  for (const std::size_t i : columns) headings.push_back(table.columns[i].heading);
+  table.notes.push_back(fmt::format("left out for their width: {} (the format markdown has them)",
+                                    fmt::join(headings, ", ")));
+  const auto drop = [&](auto& list) {
+    for (auto i = columns.rbegin(); i != columns.rend(); ++i) {
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(*i));
+    }
+  };
+  drop(table.columns);
+  for (auto& row : table.rows) drop(row);
+  return table;
+}
+
 /// Prints tables with columns as wide as their widest cell, two spaces apart.
 class TextTables {
  public:
@@ -35,15 +82,18 @@ class TextTables {
     return terminal_.charset == Charset::ascii ? to_ascii(clean) : clean;
   }
 
-  [[nodiscard]] std::string print(const Table& table) const {
+  [[nodiscard]] std::string print(const Table& whole) const {
+    const Table table = without_columns(whole, columns_left_out(whole, column_widths(whole)));
     const std::vector<std::size_t> widths = column_widths(table);
     std::string out;
-    if (!table.title.empty()) out += show(table.title) + "\n\n";
+    if (!table.title.empty()) out += wrapped(show(table.title), line_width, 0) + "\n\n";
     if (!table.rows.empty()) {
       out += header(table, widths);
       for (const auto& row : table.rows) out += line(table, row, widths);
     }
-    for (const std::string& note : table.notes) out += "  " + show(note) + "\n";
+    for (const std::string& note : table.notes) {
+      out += wrapped("  " + show(note), line_width - indent, indent) + "\n";
+    }
     return out;
   }
 
@@ -101,7 +151,9 @@ class TextTables {
 std::string write_table(const Document& document, const Terminal& terminal) {
   const TextTables tables(terminal);
   std::string out;
-  if (!document.lead.empty()) out += tables.show(document.lead) + "\n";
+  if (!document.lead.empty()) {
+    out += wrapped(tables.show(document.lead), line_width, 0) + "\n";
+  }
   for (const Table& table : document.tables) {
     if (!out.empty()) out += "\n";
     out += tables.print(table);

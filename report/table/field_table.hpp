@@ -217,6 +217,7 @@ struct Field {
   Getter<Cell, Row> cell{};  ///< replaces value and look
   In in = In::records_and_json;
   std::vector<std::string> states{};  ///< all possible words of a Meaning::state
+  int spare = 0;                      ///< as Column::spare
 
   /// For programs only.
   Field(std::string name, Meaning what, Getter<Json, Row> get)
@@ -294,6 +295,7 @@ Fields<Row> part_of(const Fields<Part>& fields, Get get) {
     }
     mine.in = static_cast<typename Field<Row>::In>(field.in);
     mine.states = field.states;
+    mine.spare = field.spare;
     all.push_back(std::move(mine));
   }
   return all;
@@ -317,6 +319,13 @@ Fields<Row> without(Fields<Row> fields, std::initializer_list<std::string_view> 
   std::erase_if(fields, [keys](const Field<Row>& field) {
     return std::ranges::find(keys, field.key) != keys.end();
   });
+  return fields;
+}
+
+/// The same fields, which a table for people may leave out: see Column::spare.
+template <class Row>
+Fields<Row> spared(int rank, Fields<Row> fields) {
+  for (Field<Row>& field : fields) field.spare = rank;
   return fields;
 }
 
@@ -368,7 +377,8 @@ template <class Row, class Rows>
 Table table_of(const Fields<Row>& fields, const Rows& rows) {
   Table table;
   for (const Field<Row>& field : fields) {
-    if (!field.header.empty()) table.columns.push_back({field.header, field.look.align});
+    if (field.header.empty()) continue;
+    table.columns.push_back({field.header, field.look.align, Meaning::undeclared, {}, field.spare});
   }
   for (const Row& row : rows) add_shown(fields, row, table);
   return table;

@@ -26,6 +26,8 @@ struct Column {
   Align align = Align::right;
   Meaning meaning = Meaning::undeclared;  ///< meaning in records
   std::vector<std::string> states{};      ///< all possible words of a state
+  /// > 0: the format "table" may leave the column out to fit its width, the greatest first.
+  int spare = 0;
 };
 
 struct Cell {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/display_width.hpp"
 #include "core/base/error.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/markdown.hpp"
@@ -59,6 +60,27 @@ TEST(TableFormat, AlignsColumns) {
   const std::vector<std::string> text = lines(write("table"));
   EXPECT_NE(std::ranges::find(text, "short              1.5"), text.end());
   EXPECT_NE(std::ranges::find(text, "a | longer <name>  120"), text.end());
+}
+
+TEST(TableFormat, KeepsLinesWithin100Columns) {
+  const std::string wide(60, 'w');
+  Document document;
+  document.lead = wide + " " + wide;
+  document.tables = {{"",
+                      {{"kept"}, {wide}, {"rarer"}},
+                      {{{"1"}, {"2"}, {std::string(45, 'r')}}, {{"3"}, {"4"}, {"5"}}},
+                      {wide + " and " + wide}}};
+  document.tables.front().columns[1].spare = 1;
+  document.tables.front().columns[2].spare = 2;
+  const std::vector<std::string> text = lines(find_format("table").write(document, {}));
+  for (const std::string& line : text) EXPECT_LE(display_width(line), 100) << line;
+  EXPECT_NE(std::ranges::find(text, "kept  " + wide), text.end());
+  EXPECT_NE(
+      std::ranges::find(text, "  left out for their width: rarer (the format markdown has them)"),
+      text.end());
+  EXPECT_NE(std::ranges::find(text, "  " + wide + " and"), text.end());
+  EXPECT_NE(std::ranges::find(text, "    " + wide), text.end());
+  EXPECT_TRUE(contains(find_format("markdown").write(document, {}), "rarer"));
 }
 
 TEST(TableFormat, HasNoEscapeSequencesUnlessColourIsWanted) {
