@@ -7,9 +7,11 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -38,40 +40,78 @@ bool over_sockets(const Cluster& cluster) {
          !is_named(cluster.inter_node, {"roce"});
 }
 
-/// Whether no ring of NVLinks passes the first `devices` of a mesh, as with five of a DGX-1.
-bool lacks_rings(const Nvlinks& mesh, int devices) {
-  const auto count = static_cast<std::size_t>(devices);
-  return devices > 1 && count < mesh.rings.size() && mesh.rings[count] == 0;
+/// Whether the cluster states a mesh of direct links between devices.
+bool states_mesh(const Cluster& cluster) {
+  return cluster.node && cluster.node->nvlinks && cluster.node->nvlinks->switch_links == 0;
 }
 
-/// The links of the first `devices` of a node.
-NodeFabric fabric_of(const Cluster& cluster, int devices) {
-  if (cluster.node) {
-    const auto& nvlinks = cluster.node->nvlinks;
-    if (!nvlinks) return NodeFabric::pcie;
-    if (nvlinks->switch_links > 0) return NodeFabric::switched;
-    const bool slower = cluster.node->tree.bandwidth < cluster.intra_node.bandwidth;  // not POWER9
-    return slower && lacks_rings(*nvlinks, devices) ? NodeFabric::pcie : NodeFabric::mesh;
+/// Links to others of the first `devices` of the one with the fewest; 0 unless they lead from each
+/// device to every other, as from the fifth of a DGX-1 through its neighbours.
+int links_through_others(const Nvlinks& mesh, int devices) {
+  const auto links_of = [&](int device) {
+    int links = 0;
+    for (int other = 0; other < devices; ++other) {
+      if (other != device) links += mesh.links_between(device, other);
+    }
+    return links;
+  };
+  std::vector<int> reached{0};
+  for (std::size_t next = 0; next < reached.size(); ++next) {
+    for (int other = 0; other < devices; ++other) {
+      const bool met = std::ranges::find(reached, other) != reached.end();
+      if (!met && mesh.links_between(reached[next], other) > 0) reached.push_back(other);
+    }
   }
-  const bool joined = is_named(cluster.intra_node, {"nvlink", "nvswitch"}) ||
+  if (static_cast<int>(reached.size()) < devices) return 0;
+  int least = links_of(0);
+  for (int device = 1; device < devices; ++device) least = std::min(least, links_of(device));
+  return least;
+}
+
+/// Rings over the first `devices` of a stated mesh, directly or through others; 0: by the host.
+/// NCCL before 2.4 does not lead through others.
+int mesh_rings(const Cluster& cluster, int devices, const TrainingFacts& facts) {
+  const NodeRing ring = ring_over(*cluster.node, devices);
+  if (!ring.over_tree) return ring.rings;
+  return facts.framework.rings_only ? 0 : links_through_others(*cluster.node->nvlinks, devices);
+}
+
+/// Whether the links to a processor are like those between devices, as on POWER9.
+bool host_is_as_near(const Cluster& cluster) {
+  return is_named(cluster.host_device, {"nvlink", "infinity fabric"});
+}
+
+/// The links of the first `devices` of a node. The rings of a stated mesh carry their rate between
+/// all devices that they pass, as switches would.
+NodeFabric fabric_of(const Cluster& cluster, int devices, const TrainingFacts& facts) {
+  if (states_mesh(cluster)) {
+    const bool by_host = devices > 1 && mesh_rings(cluster, devices, facts) == 0;
+    return by_host && !host_is_as_near(cluster) ? NodeFabric::pcie : NodeFabric::switched;
+  }
+  if (cluster.node) return cluster.node->nvlinks ? NodeFabric::switched : NodeFabric::pcie;
+  const bool joined = is_named(cluster.intra_node, {"nvlink", "nvswitch", "infinity fabric"}) ||
                       cluster.intra_node.bandwidth > fastest_pcie;
   return joined ? NodeFabric::switched : NodeFabric::pcie;
 }
 
-/// Rate of the links of a device to others of its node.
-BytesPerSecond node_rate(const Cluster& cluster, NodeFabric fabric) {
-  if (fabric == NodeFabric::pcie && cluster.node &&
+/// Rate of the links of a device to others of its node: over a mesh that of all rings that pass
+/// the devices, or of one where the framework knows only one.
+BytesPerSecond node_rate(const Cluster& cluster, const Placement& placement,
+                         const TrainingFacts& facts) {
+  if (facts.node_fabric == NodeFabric::pcie && cluster.node &&
       cluster.node->tree.bandwidth > BytesPerSecond()) {
     return cluster.node->tree.bandwidth;
   }
+  if (states_mesh(cluster) && placement.ranks_on_node() > 1) {
+    const int devices = std::min(placement.ranks_on_node(), cluster.devices_per_node);
+    const int rings = mesh_rings(cluster, devices, facts);
+    const BytesPerSecond all = ring_over(*cluster.node, devices).over_tree && rings > 0
+                                   ? rings * cluster.node->nvlinks->link_bandwidth()
+                                   : 1 / link_within(cluster, placement).beta;
+    return facts.framework.one_ring ? all / std::max(rings, 1) : all;
+  }
   const BytesPerSecond stated = cluster.intra_node.bandwidth;
   return stated > BytesPerSecond() ? stated : cluster.host_device.bandwidth;
-}
-
-/// The most NVLinks of a device in a mesh.
-int links_of(const Cluster& cluster) {
-  if (!cluster.node || !cluster.node->nvlinks) return 1;
-  return nvlinks_per_device(cluster.node->nvlinks->generation);
 }
 
 int cards_of(const Cluster& cluster) {
@@ -118,9 +158,9 @@ void guess_links(const Cluster& cluster, const Placement& placement, TrainingFac
 void add_links(const Cluster& cluster, const Placement& placement, TrainingFacts& facts) {
   guess_links(cluster, placement, facts);
   if (placement.ranks_on_node() > 1) nominal_link(cluster, cluster.intra_node, 1);  // or throws
-  facts.node_fabric = fabric_of(cluster, placement.ranks_on_node());
-  facts.node_bandwidth = node_rate(cluster, facts.node_fabric);
-  facts.node_links = links_of(cluster);
+  const int devices = std::min(placement.ranks_on_node(), cluster.devices_per_node);
+  facts.node_fabric = fabric_of(cluster, devices, facts);
+  facts.node_bandwidth = node_rate(cluster, placement, facts);
   if (placement.nodes() == 1) return;
   nominal_link(cluster, cluster.inter_node, 1);
   facts.cluster_fabric = over_sockets(cluster) ? ClusterFabric::tcp : ClusterFabric::rdma;
@@ -151,11 +191,11 @@ TrainingFacts cluster_facts(const Machine& machine, const Placement& placement) 
   facts.asked = layout_of(placement);
   facts.given_iteration = Seconds(1);
   facts.given_batch = facts.batch = 1;
+  facts.framework = machine.exchange_traits.value_or(usual_framework());
   add_links(cluster, placement, facts);
   facts.memory_bandwidth = cluster.device.memory_bandwidth;
   facts.launched = cluster.device.launched > 0 ? cluster.device.launched : usual_launch;
   facts.overlap = cases::Overlap::bucketed;
-  facts.framework = machine.exchange_traits.value_or(usual_framework());
   if (cluster.device.kind == DeviceKind::cpu) {
     facts.guesses.push_back(fmt::format(
         "{} is a processor, and the trainings fitted to are of GPUs", cluster.device.name));

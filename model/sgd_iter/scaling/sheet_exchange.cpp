@@ -21,16 +21,18 @@ const scaling::ScalingFile& nominal_file() {
   return file;
 }
 
-/// The fitted constants, with longer start-ups where the cluster states them.
+/// The fitted constants, with longer start-ups where the cluster states them. Between processors
+/// no kernel of a GPU starts, so that stated ones replace the fitted ones.
 Parameters parameters_for(const Cluster& cluster) {
   Parameters parameters = nominal_scaling().parameters;
-  const auto at_least = [&](Parameter which, Seconds stated) {
+  const bool of_gpus = cluster.device.kind == DeviceKind::gpu;
+  const auto take = [&](Parameter which, Seconds stated) {
     double& value = parameters.values.at(static_cast<std::size_t>(which));
-    value = std::max(value, stated.si());
+    value = of_gpus || stated <= Seconds() ? std::max(value, stated.si()) : stated.si();
   };
-  at_least(Parameter::local_latency, cluster.intra_node.latency);
-  at_least(Parameter::rdma_latency, cluster.inter_node.latency);
-  at_least(Parameter::tcp_latency, cluster.inter_node.latency);
+  take(Parameter::local_latency, cluster.intra_node.latency);
+  take(Parameter::rdma_latency, cluster.inter_node.latency);
+  take(Parameter::tcp_latency, cluster.inter_node.latency);
   return parameters;
 }
 

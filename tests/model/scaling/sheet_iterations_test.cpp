@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -234,14 +235,21 @@ TEST(SheetIterations, TakeLinksOfNoStatedKindByTheirNames) {
   EXPECT_EQ(cluster_facts(machine, Placement{16, 8}).guesses.size(), 2U);
 }
 
-TEST(SheetIterations, CrossTheHostWhereNoRingOfNvlinksPassesTheDevices) {
-  const Machine machine = nominal_machine(load_cluster("dgx1"));
-  const auto fabric = [&](int ranks) {
-    return cluster_facts(machine, Placement{ranks, 8}).node_fabric;
-  };
-  EXPECT_EQ(fabric(4), scaling::NodeFabric::mesh);
-  EXPECT_EQ(fabric(5), scaling::NodeFabric::pcie);
-  EXPECT_EQ(fabric(8), scaling::NodeFabric::mesh);
+/// Rings of a DGX-1, 25 GB/s each. No direct one passes five GPUs: rings lead through a GPU twice,
+/// before NCCL 2.4 through the host.
+TEST(SheetIterations, CrossAMeshByTheRingsThatPassTheDevices) {
+  Machine machine = nominal_machine(load_cluster("dgx1"));
+  const auto facts = [&](int ranks) { return cluster_facts(machine, Placement{ranks, 8}); };
+  constexpr std::array rings{1, 2, 4, 2, 2, 4, 6};
+  for (int ranks = 2; ranks <= 8; ++ranks) {
+    EXPECT_EQ(facts(ranks).node_fabric, scaling::NodeFabric::switched) << ranks;
+    EXPECT_NEAR(facts(ranks).node_bandwidth.si(), 25e9 * rings.at(ranks - 2U), 1) << ranks;
+  }
+  machine.exchange_traits.emplace().rings_only = true;
+  EXPECT_EQ(facts(5).node_fabric, scaling::NodeFabric::pcie);
+  EXPECT_NEAR(facts(8).node_bandwidth.si(), 150e9, 1);
+  machine.exchange_traits->one_ring = true;
+  EXPECT_NEAR(facts(8).node_bandwidth.si(), 25e9, 1);
 }
 
 }  // namespace
