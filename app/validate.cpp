@@ -24,6 +24,7 @@
 #include "model/published/baselines/baselines.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/cases/prediction.hpp"
+#include "model/published/curves/sheet_curves.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "report/score/judged_case.hpp"
 #include "report/score/score_report.hpp"
@@ -77,6 +78,17 @@ std::vector<NamedPredictions> baseline_predictions(const cases::CaseFile& file) 
       all.push_back({std::string(baseline.name), std::string(baseline.doc),
                      model::predict(baseline, file.trainings, devices)});
     }
+  }
+  return all;
+}
+
+/// Predictions of curves without their given points, as predict --collective makes them.
+std::vector<NamedPredictions> sheet_predictions(const cases::CaseFile& file) {
+  if (!file.holds_curves()) return {};
+  std::vector<NamedPredictions> all;
+  for (const char* algorithm : {"library", "nccl"}) {
+    all.push_back({algorithm, fmt::format("predict --collective --algorithm {}", algorithm),
+                   model::predict_by_sheets(file.curves, algorithm)});
   }
   return all;
 }
@@ -183,8 +195,8 @@ NamedPredictions CaseOptions::predictions(const cases::CaseFile& file) const {
 
 ExitCode CaseOptions::validate(const DocumentOutput& output) const {
   const cases::CaseFile file = cases::read_cases(cases_);
-  const report::ScoreReport report =
-      report::score_report(file, predictions(file), baseline_predictions(file), choice());
+  const report::ScoreReport report = report::score_report(
+      file, predictions(file), baseline_predictions(file), choice(), sheet_predictions(file));
   output.write(report::score_document(report, limits()));
   return report::exit_code(report, limits());
 }

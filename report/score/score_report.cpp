@@ -123,6 +123,15 @@ ScoredPredictions scored(const CaseFile& file, const NamedPredictions& named,
   return scored;
 }
 
+/// The score of the cases that are covered; no group if none is.
+ScoredPredictions scored_where_covered(const CaseFile& file, const NamedPredictions& named,
+                                       const CaseChoice& choice) {
+  ScoredPredictions scored{named.name, named.doc, judge_cases(file, named.predictions, choice), {}};
+  std::erase_if(scored.judged, [](const JudgedCase& judged) { return judged.is_missing(); });
+  if (!scored.judged.empty()) scored.score = score(scored.judged);
+  return scored;
+}
+
 std::vector<NodeScore> scores_by_nodes(const CaseFile& file, const NamedPredictions& named,
                                        const CaseChoice& choice) {
   if (choice.nodes != NodeChoice::any) return {};
@@ -170,7 +179,8 @@ std::vector<std::string> ScoreReport::missing() const {
 }
 
 ScoreReport score_report(const CaseFile& file, const NamedPredictions& predictions,
-                         std::span<const NamedPredictions> baselines, const CaseChoice& choice) {
+                         std::span<const NamedPredictions> baselines, const CaseChoice& choice,
+                         std::span<const NamedPredictions> by_sheets) {
   ScoreReport report;
   report.cases = file.path;
   report.choice = choice;
@@ -178,6 +188,9 @@ ScoreReport score_report(const CaseFile& file, const NamedPredictions& predictio
   report.predictions = scored(file, predictions, choice);
   for (const NamedPredictions& baseline : baselines) {
     if (covers_any(baseline)) report.baselines.push_back(scored(file, baseline, choice));
+  }
+  for (const NamedPredictions& each : by_sheets) {
+    report.by_sheets.push_back(scored_where_covered(file, each, choice));
   }
   report.by_nodes = scores_by_nodes(file, predictions, choice);
   report.not_measured = static_cast<std::size_t>(std::ranges::count_if(

@@ -75,6 +75,8 @@ struct ScoreReport {
   ScoredPredictions predictions = {};
   /// Baselines that cover at least one case of the file.
   std::vector<ScoredPredictions> baselines = {};
+  /// Predictions without any given point, on the cases that each covers; grouped likewise.
+  std::vector<ScoredPredictions> by_sheets = {};
   /// Scores for one node, then for several, whatever the grouping. Empty if all cases are of one
   /// kind, or if only some were chosen.
   std::vector<NodeScore> by_nodes = {};
@@ -84,9 +86,10 @@ struct ScoreReport {
   [[nodiscard]] std::vector<std::string> missing() const;
 };
 
-/// Throws ConfigError as judge_cases() does.
+/// `by_sheets` are predictions without any given point. Throws ConfigError as judge_cases() does.
 ScoreReport score_report(const cases::CaseFile& file, const NamedPredictions& predictions,
-                         std::span<const NamedPredictions> baselines, const CaseChoice& choice);
+                         std::span<const NamedPredictions> baselines, const CaseChoice& choice,
+                         std::span<const NamedPredictions> by_sheets = {});
 
 /// Limits that the overall score must meet to pass; fractions.
 struct ScoreLimits {

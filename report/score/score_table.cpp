@@ -117,6 +117,25 @@ Table nodes_table(const ScoreReport& report) {
   return table;
 }
 
+/// Predictions without a given point, by group.
+Table sheets_table(const ScoreReport& report) {
+  std::vector<ScoreRow> rows;
+  Table notes;
+  for (const ScoredPredictions& each : report.by_sheets) {
+    for (const auto& [group, score] : each.score.groups) {
+      rows.push_back({fmt::format("{}: {}", each.name, group), score});
+    }
+    if (!each.score.groups.empty()) {
+      rows.push_back({fmt::format("{}: {}", each.name, overall_name(report)), each.score.overall});
+    }
+    notes.notes.push_back(fmt::format("{}: {}", each.name, each.doc));
+  }
+  Table table = scores_table(fmt::format("answer and {}", report.choice.by), rows);
+  table.title = "Without a given point, where the links are stated";
+  table.notes = std::move(notes.notes);
+  return table;
+}
+
 using Pick = std::function<const Score&(const ScoredPredictions&)>;
 
 /// Median and mean of all predictors, and the name of the one with the least median.
@@ -289,6 +308,7 @@ Table records(const ScoreReport& report) {
   };
   add(report.predictions);
   std::ranges::for_each(report.baselines, add);
+  std::ranges::for_each(report.by_sheets, add);
   return records_of(
       joined<ScoredItem>({{{"predictor", Meaning::key, &ScoredItem::predictor}},
                           part_of<ScoredItem>(item_fields(report.of_curves), &ScoredItem::item)}),
@@ -326,19 +346,24 @@ Json score_object(const ScoreReport& report, const ScoreLimits& limits) {
   Json baselines = Json::array();
   for (const ScoredPredictions& each : report.baselines) baselines.push_back(scored_object(each));
   const bool any_nodes = choice.nodes == NodeChoice::any;
-  return {{"verdict", exit_code(report, limits) == ExitCode::ok ? "passed" : "failed"},
-          {"limits", limits_list(report, limits)},
-          {"cases", report.cases.string()},
-          {"by", choice.by},
-          {"quality", text_or_null(choice.quality)},
-          {"nodes", any_nodes ? Json(nullptr) : Json(to_string(choice.nodes))},
-          {"predictions", scored_object(report.predictions)},
-          {"by_nodes", std::move(by_nodes)},
-          {"baselines", std::move(baselines)},
-          {"worst", list_of(item_fields(report.of_curves), worst_items(report.predictions.judged))},
-          {"missing", report.missing()},
-          {"unknown", report.unknown},
-          {"not_measured", report.not_measured}};
+  Json answer{
+      {"verdict", exit_code(report, limits) == ExitCode::ok ? "passed" : "failed"},
+      {"limits", limits_list(report, limits)},
+      {"cases", report.cases.string()},
+      {"by", choice.by},
+      {"quality", text_or_null(choice.quality)},
+      {"nodes", any_nodes ? Json(nullptr) : Json(to_string(choice.nodes))},
+      {"predictions", scored_object(report.predictions)},
+      {"by_nodes", std::move(by_nodes)},
+      {"baselines", std::move(baselines)},
+      {"worst", list_of(item_fields(report.of_curves), worst_items(report.predictions.judged))},
+      {"missing", report.missing()},
+      {"unknown", report.unknown},
+      {"not_measured", report.not_measured}};
+  for (const ScoredPredictions& each : report.by_sheets) {
+    answer["by_sheets"].push_back(scored_object(each));
+  }
+  return answer;
 }
 
 }  // namespace
@@ -346,6 +371,7 @@ Json score_object(const ScoreReport& report, const ScoreLimits& limits) {
 Document score_document(const ScoreReport& report, const ScoreLimits& limits) {
   std::vector<Table> tables{groups_table(report), beside_table(report), overall_table(report),
                             worst_table(report)};
+  if (!report.by_sheets.empty()) tables.insert(tables.begin() + 3, sheets_table(report));
   if (!report.by_nodes.empty()) tables.insert(tables.begin() + 1, nodes_table(report));
   return {sentence(report, limits), std::move(tables), records(report),
           json_answer("dlscale.score", [report, limits] { return score_object(report, limits); })};
