@@ -18,6 +18,7 @@
 #include "model/published/cases/case_file.hpp"
 #include "model/published/cases/prediction.hpp"
 #include "model/published/curves/predict.hpp"
+#include "model/published/curves/sheet_curves.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/predictor.hpp"
 #include "report/score/score_report.hpp"
@@ -105,6 +106,9 @@ void use_cases(const fs::path& file) {
       model::scaling::load_scaling(std::string(model::scaling::usual_scaling));
   expect_predictions(model::scaling::predict(fitted.fitted, sources, read.trainings));
   expect_predictions(model::predict_curves(read.curves));
+  for (const char* algorithm : {"library", "nccl"}) {
+    expect_predictions(model::predict_by_sheets(read.curves, algorithm));
+  }
 }
 
 void use_scaling(const fs::path& file) {

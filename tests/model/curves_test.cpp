@@ -10,6 +10,7 @@
 #include "model/published/cases/prediction.hpp"
 #include "model/published/curves/predict.hpp"
 #include "model/published/curves/rank_step.hpp"
+#include "model/published/curves/sheet_curves.hpp"
 #include "model/published/curves/size_curve.hpp"
 #include "tests/core/support.hpp"
 
@@ -396,6 +397,56 @@ TEST(PredictCurves, WhateverIsGivenNumbersAreFiniteAndInOrder) {
       }
     }
   }
+}
+
+/// One answer from data sheets, without what is given.
+CasePrediction by_sheets(const CurveCase& curve, const char* algorithm = "library") {
+  return predict_by_sheets(std::vector{curve}, algorithm).at(0);
+}
+
+TEST(SheetCurves, AreWhatTheLinksOfTheShippedClustersSay) {
+  CurveCase curve = asked(8, 1, {}, {1 << 30});
+  curve.cluster.gpus_per_node = 8;
+  curve.cluster.intra_node = CaseLink{"nvlink2", BytesPerSecond(150e9), {}};
+  const PredictedValue v100 = by_sheets(curve).values.at(0).value();
+  EXPECT_NEAR(v100.value, 0.01397, 0.1 * 0.01397);  // vTrain's table
+  EXPECT_LT(*v100.low, 0.01397);
+  EXPECT_GT(*v100.high, 0.01397);
+  curve.given = {line(8, 1, 1, 1)};
+  EXPECT_EQ(by_sheets(curve).values.at(0).value(), v100) << "given points have no part";
+  curve.cluster.intra_node = CaseLink{"nvlink4", BytesPerSecond(450e9), {}};
+  const double by_library = by_sheets(curve).values.at(0)->value;
+  EXPECT_LT(by_sheets(curve, "nccl").values.at(0)->value, by_library);
+  curve.nodes = 2;
+  curve.ranks = 16;
+  EXPECT_GT(by_sheets(curve).values.at(0)->value, by_library);
+}
+
+TEST(SheetCurves, AreNotCoveredWhereLinksAreNotTold) {
+  CurveCase curve = asked(16, 2, {}, {1e6});
+  curve.cluster.gpus_per_node = 8;
+  EXPECT_EQ(by_sheets(curve).status, PredictionStatus::not_covered) << "within the node";
+  curve.cluster.intra_node = CaseLink{"pcie3x16", BytesPerSecond(15.75e9), {}};
+  EXPECT_EQ(by_sheets(curve).status, PredictionStatus::ok);
+  EXPECT_EQ(by_sheets(curve, "nccl").status, PredictionStatus::not_covered);
+  const CurveCase whole = curve;
+  curve.cluster.inter_node.reset();
+  EXPECT_EQ(by_sheets(curve).status, PredictionStatus::not_covered) << "between nodes";
+  curve = whole;
+  curve.cluster.inter_node->kind = "string";
+  EXPECT_EQ(by_sheets(curve).status, PredictionStatus::not_covered) << "of no known kind";
+  curve = whole;
+  curve.cluster.intra_node = CaseLink{"nvlink2", BytesPerSecond(1e9), {}};
+  test::expect_contains(by_sheets(curve).reason, "not like those of dgx1");
+  curve = whole;
+  curve.ranks = 2'000'000'000;
+  EXPECT_EQ(by_sheets(curve).status, PredictionStatus::not_covered);
+  curve = whole;
+  curve.cluster.inter_node->bandwidth = BytesPerSecond(1e-300);
+  EXPECT_EQ(by_sheets(curve).status, PredictionStatus::not_covered);
+  curve = whole;
+  curve.query.clear();
+  EXPECT_EQ(by_sheets(curve).status, PredictionStatus::not_covered);
 }
 
 }  // namespace

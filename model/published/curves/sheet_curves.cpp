@@ -31,6 +31,9 @@ constexpr std::array nvlink_nodes{
     NvlinkNode{"nvswitch2", "dgx2"},    NvlinkNode{"nvlink3", "dgx_a100"},
     NvlinkNode{"nvlink4", "dgx_h100"},  NvlinkNode{"nvlink5", "dgx_b200"}};
 
+/// Longer times, of links that no hardware has, are not told.
+constexpr Seconds longest(1e9);
+
 [[noreturn]] void refuse(const std::string& why) {
   throw ConfigError(why);
 }
@@ -76,8 +79,9 @@ Cluster node_of(const CurveCase& curve) {
 
 /// The cluster with the links that the curve states.
 Cluster cluster_of(const CurveCase& curve) {
-  if (curve.buffer == BufferMemory::other || curve.ranks < 2) {
-    refuse("the memory of the buffers, or the number of ranks, is not stated");
+  if (curve.buffer == BufferMemory::other || curve.ranks < 2 || curve.ranks > most_message_ranks ||
+      nodes_of(curve) > curve.ranks) {
+    refuse("its buffers, or its number of ranks, are not of a kind that is predicted");
   }
   Cluster cluster = node_of(curve);
   cluster.name = curve.id;
@@ -118,6 +122,7 @@ CasePrediction predict_one(const CurveCase& curve, std::string_view algorithm) {
   prediction.unit = cases::CaseUnit::time_s;
   try {
     for (const CollectiveTime& each : answer_to(curve, algorithm).times) {
+      if (!(each.time.high < longest)) refuse("its links are too slow for a time to be told");
       prediction.values.emplace_back(
           cases::PredictedValue{each.time.value.si(), each.time.low.si(), each.time.high.si()});
     }
