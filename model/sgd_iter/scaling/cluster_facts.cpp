@@ -69,7 +69,7 @@ int links_through_others(const Nvlinks& mesh, int devices) {
 }
 
 /// Rings over the first `devices` of a stated mesh, directly or through others; 0: by the host.
-/// NCCL before 2.4 does not lead through others.
+/// NCCL before 2.4 is taken not to lead through others.
 int mesh_rings(const Cluster& cluster, int devices, const TrainingFacts& facts) {
   const NodeRing ring = ring_over(*cluster.node, devices);
   if (!ring.over_tree) return ring.rings;
