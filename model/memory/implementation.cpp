@@ -1,8 +1,5 @@
 #include "model/memory/implementation.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace dlscale::model::memory {
 namespace {
 
@@ -18,7 +15,7 @@ Implementation megatron() {
   is.whole_gradient_bytes = 4;
   is.head_state_bytes = 8;
   is.inner_gradient_bytes = 4;
-  is.fragmentation = {.alone = 1.25, .shared = 1.15, .doubling = 0};
+  is.fragmentation = {.alone = 1.25, .shared = 1.15, .run_ahead = 0};
   is.low = 0.85;
   is.high = 1.2;
   is.fixed_low = 0.985;
@@ -40,9 +37,9 @@ Implementation nanotron() {
   is.update_weights_bytes = 2;
   is.frees_gradients_alone = true;
   is.constant_bytes = 0.065 * gib;
-  is.fragmentation = {.alone = 1.088, .shared = 1.17, .doubling = 0.079};
-  is.low = 0.765;
-  is.high = 1.475;
+  is.fragmentation = {.alone = 1.089, .shared = 1.258, .run_ahead = 71.5};
+  is.low = 0.806;
+  is.high = 1.314;
   is.fixed_low = 0.995;
   is.fixed_high = 1.01;
   is.source = "Rapid-LLM validation_scripts/huggingface_data @317a2cb, 514 trainings";
@@ -59,7 +56,8 @@ Implementation torchtitan() {
   is.loss_bytes = 14;
   is.keeps_gathered_stage = true;
   is.keeps_gathered_tables = true;
-  is.fragmentation = {.alone = 1, .shared = 1.15, .doubling = 0};
+  is.gather_buffer_bytes = 12;
+  is.fragmentation = {.alone = 1, .shared = 1.06, .run_ahead = 0};
   is.low = 0.75;
   is.high = 1.35;
   is.source = "torchtitan benchmarks @b5bcd76";
@@ -67,11 +65,6 @@ Implementation torchtitan() {
 }
 
 }  // namespace
-
-double Fragmentation::factor(int tensor, bool gathers) const {
-  if (tensor == 1 || !gathers) return alone;
-  return shared + doubling * std::log2(std::min(tensor, 8));
-}
 
 Implementation implementation_of(std::string_view framework) {
   if (framework.find("nanotron") != std::string_view::npos) return nanotron();
@@ -83,14 +76,14 @@ Implementation implementation_of(std::string_view framework) {
 Implementation live_tensors() {
   Implementation is;
   is.name = "live tensors";
-  is.fragmentation = {.alone = 1, .shared = 1, .doubling = 0};
+  is.fragmentation = {.alone = 1, .shared = 1, .run_ahead = 0};
   return is;
 }
 
 LibraryMemory library_memory(int axes) {
-  return {.bytes = (0.5 + 0.6 * axes) * gib,
+  return {.bytes = (0.5 + 0.8 * axes) * gib,
           .low = (0.3 + 0.2 * axes) * gib,
-          .high = (1.0 + 1.0 * axes) * gib};
+          .high = (1.0 + 1.5 * axes) * gib};
 }
 
 }  // namespace dlscale::model::memory

@@ -4,19 +4,19 @@
 
 namespace dlscale::model::memory {
 
-/// The losses of a caching allocator, as a factor on activations and loss.
-/// Pieces that are gathered between kept ones leave holes, and more so the smaller the kept ones:
-///   alone                                    on one tensor-parallel rank
-///   shared + doubling · log2(min(t, 8))      on t ranks that gather tokens
+/// The losses of a caching allocator. Pieces that are gathered between kept ones leave holes, so
+/// that ranks that gather tokens lose more: a factor on activations and loss. The host may be ahead
+/// of the device by many such pieces, none of which is free yet: bytes of each feature of a
+/// micro-batch, where one stage runs several micro-batches and so waits for no other.
 struct Fragmentation {
   double alone = 1.1;
-  double shared = 1.15;
-  double doubling = 0;
-  [[nodiscard]] double factor(int tensor, bool gathers) const;
+  double shared = 1.15;  ///< on ranks that gather tokens
+  double run_ahead = 0;  ///< bytes; only on ranks that gather tokens
 };
 
-/// Habits of one framework, by which it keeps more than theory needs. The numbers are priors, each from published
-/// sources or fitted to published memory; `low` and `high` state how far they are trusted.
+/// Habits of one framework, by which it keeps more than theory needs. The numbers are priors, each
+/// from published sources or fitted to published memory; `low` and `high` state how far they are
+/// trusted.
 struct Implementation {
   std::string name = "any";
   /// Kept bytes of each inner feature of a gated feed-forward part: 3 elements if the gate is fused
@@ -65,7 +65,7 @@ Implementation implementation_of(std::string_view framework);
 Implementation live_tensors();
 
 /// Memory that libraries take beside the allocator, at most and at least: a CUDA context with its
-/// kernels, and NCCL's channels of a few communicators. [D: 0.5 GiB of context, 0.3 … 1 GiB for
+/// kernels, and NCCL's channels of a few communicators. [D: 0.5 GiB of context, 0.2 … 1.5 GiB for
 /// each communicator that a training of several axes opens]
 struct LibraryMemory {
   double bytes = 0;

@@ -130,10 +130,12 @@ class Stage {
   }
 
   void add_fragmentation(MemoryParts& parts) const {
-    const double factor = way_->fragmentation.factor(setup_->tensor, gathers_tokens());
+    const Fragmentation& lost = way_->fragmentation;
+    const double factor = gathers_tokens() ? lost.shared : lost.alone;
+    const bool runs_ahead = gathers_tokens() && setup_->stages == 1 && setup_->micro_batches > 1;
     parts[MemoryKind::fragmentation] =
-        (factor - 1) *
-        (parts[MemoryKind::activations] + parts[MemoryKind::loss] + parts[MemoryKind::backward]);
+        (factor - 1) * parts.uncertain(MemoryCounter::allocated) +
+        (runs_ahead ? lost.run_ahead * tokens() * static_cast<double>(shape_->hidden) : 0);
   }
 
   MemoryParts at_update(MemoryParts parts) const {

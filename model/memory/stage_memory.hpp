@@ -72,7 +72,8 @@ struct StageMemory {
   }
 };
 
-/// Memory of each stage's ranks, by kept_activations.hpp, state_memory.hpp and memory_setup.hpp. Throws ConfigError as layers_of_stages() and live_layers() do.
+/// Memory of each stage's ranks, by kept_activations.hpp, state_memory.hpp and memory_setup.hpp.
+/// Throws ConfigError as layers_of_stages() and live_layers() do.
 ///   loss        b s V/t of the implementation's bytes; with it whole gradients of the vocabulary's
 ///               matrix and the states around the last norm
 ///   gathered    ZeRO 3: two layers' weights and gradients, and tables where they stay gathered

@@ -22,16 +22,15 @@ double loss_of(const Implementation& way, std::span<const MemoryCase> cases,
   return sum;
 }
 
-/// A change of all numbers at once.
+/// A change of all three numbers at once; 64 bytes run ahead count as a factor of 1.
 using Direction = std::array<double, 3>;
-/// One number each, then a steeper line through four ranks, since the two of a line depend on each
-/// other.
-constexpr std::array<Direction, 4> directions = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, -2, 1}}};
+/// One number each, then the two of ranks that gather tokens against each other.
+constexpr std::array<Direction, 4> directions = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 64}, {0, -1, 256}}};
 
 Implementation moved(Implementation way, const Direction& direction, double step) {
   way.fragmentation.alone += direction[0] * step;
   way.fragmentation.shared += direction[1] * step;
-  way.fragmentation.doubling += direction[2] * step;
+  way.fragmentation.run_ahead += direction[2] * step;
   return way;
 }
 

@@ -8,7 +8,7 @@ namespace dlscale::model::memory {
 
 /// Fits an implementation's fragmentation and its range to trainings that ran, by
 ///   min Σ |ln(predicted / measured)|
-/// over `alone`, `shared` and `doubling`, searched coordinate by coordinate to 0.001. The range
+/// over the three numbers of Fragmentation, to 0.001 and 0.06 bytes. The range
 /// holds the middle 90 % of measured over predicted activations, of trainings in which they are at
 /// least a tenth of the peak. Other numbers of `start` stay. Trainings that did not run are not
 /// read. Requires one outcome for each case, and one that ran.

@@ -11,6 +11,18 @@ int stage_of(const MemoryCase& of, const RankMemory& memory) {
   return of.first_rank ? 0 : memory.worst(of.counter).stage;
 }
 
+/// A caching allocator gives back what it lost before it fails, so that it never reserves more than
+/// the device has beside libraries.
+MemoryEstimate within_device(MemoryEstimate peak, const MemoryCase& of) {
+  if (of.counter == MemoryCounter::allocated) return peak;
+  const LibraryMemory libraries = library_memory(0);
+  const double most = of.device_bytes - libraries.bytes;
+  peak.bytes = std::min(peak.bytes, most);
+  peak.low = std::min(peak.low, peak.bytes);
+  peak.high = std::max(peak.bytes, std::min(peak.high, of.device_bytes - libraries.low));
+  return peak;
+}
+
 }  // namespace
 
 MemoryPrediction predict(const MemoryCase& of, const std::optional<Implementation>& way) {
@@ -18,7 +30,7 @@ MemoryPrediction predict(const MemoryCase& of, const std::optional<Implementatio
       rank_memory(of.shape, of.setup, way.value_or(implementation_of(of.framework)));
   const int stage = stage_of(of, memory);
   return {.id = of.id,
-          .peak = memory.peak(stage, of.counter),
+          .peak = within_device(memory.peak(stage, of.counter), of),
           .verdict = fits(memory, of.device_bytes),
           .state_bytes = memory.update_bytes(stage)};
 }

@@ -41,8 +41,8 @@ TEST(PublishedMemory, Torchtitan) {
   ASSERT_EQ(file.cases.size(), 22U);
   const MemoryScore is = score(predict(file.cases), file.outcomes);
   print("torchtitan", is);
-  EXPECT_LT(is.median, 0.05);
-  EXPECT_LT(is.mean, 0.1);
+  EXPECT_LT(is.median, 0.042);
+  EXPECT_LT(is.mean, 0.075);
 }
 
 /// Each network is judged by fragmentation and range that were fitted to the other one; networks
@@ -51,11 +51,12 @@ TEST(PublishedMemory, NanotronFittedOnOneNetworkAndJudgedOnAnother) {
   const MemoryCaseFile small = nanotron_rows("llama-1.34g");
   const MemoryCaseFile large = nanotron_rows("llama-8.86g");
   Implementation start = implementation_of("nanotron");
-  start.fragmentation = {.alone = 1.1, .shared = 1.2, .doubling = 0.05};
+  start.fragmentation = {.alone = 1.1, .shared = 1.2, .run_ahead = 32};
   const Implementation by_small = fit_fragmentation(start, small.cases, small.outcomes);
   const Implementation by_large = fit_fragmentation(start, large.cases, large.outcomes);
-  EXPECT_NEAR(by_small.fragmentation.alone, by_large.fragmentation.alone, 0.03);
-  EXPECT_NEAR(by_small.fragmentation.shared, by_large.fragmentation.shared, 0.06);
+  EXPECT_NEAR(by_small.fragmentation.alone, by_large.fragmentation.alone, 0.035);
+  EXPECT_NEAR(by_small.fragmentation.shared, by_large.fragmentation.shared, 0.03);
+  EXPECT_NEAR(by_small.fragmentation.run_ahead, by_large.fragmentation.run_ahead, 8);
 
   std::vector<MemoryPrediction> predictions;
   std::vector<MemoryOutcome> outcomes;
@@ -72,7 +73,7 @@ TEST(PublishedMemory, NanotronFittedOnOneNetworkAndJudgedOnAnother) {
   print("nanotron, H100, judged on another network", is);
   EXPECT_EQ(is.ran, 514U);
   EXPECT_EQ(is.failures, 349U);
-  EXPECT_LT(is.median, 0.061);
+  EXPECT_LT(is.median, 0.056);
   EXPECT_GT(is.balanced, 0.96);
   EXPECT_GE(is.coverage, 0.85);
   EXPECT_LE(is.coverage, 0.95);
@@ -98,7 +99,7 @@ TEST(PublishedMemory, ConstantsOfNanotronAreFitted) {
   const Implementation fitted = fit_fragmentation(used, all.cases, all.outcomes);
   EXPECT_NEAR(fitted.fragmentation.alone, used.fragmentation.alone, 0.002);
   EXPECT_NEAR(fitted.fragmentation.shared, used.fragmentation.shared, 0.01);
-  EXPECT_NEAR(fitted.fragmentation.doubling, used.fragmentation.doubling, 0.01);
+  EXPECT_NEAR(fitted.fragmentation.run_ahead, used.fragmentation.run_ahead, 1);
   EXPECT_NEAR(fitted.low, used.low, 0.02);
   EXPECT_NEAR(fitted.high, used.high, 0.02);
 }
