@@ -25,8 +25,10 @@
 #include "model/published/cases/case_file.hpp"
 #include "model/published/cases/prediction.hpp"
 #include "model/published/curves/sheet_curves.hpp"
+#include "model/published/memory/memory_case.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "report/score/judged_case.hpp"
+#include "report/score/memory_score.hpp"
 #include "report/score/score_report.hpp"
 #include "report/validation/validation_table.hpp"
 
@@ -45,6 +47,7 @@ class CaseOptions {
   [[nodiscard]] ExitCode validate(const DocumentOutput& output) const;
 
  private:
+  [[nodiscard]] ExitCode validate_memory(const DocumentOutput& output) const;
   [[nodiscard]] report::ScoreLimits limits() const;
   [[nodiscard]] report::CaseChoice choice() const;
   [[nodiscard]] report::NamedPredictions predictions(const cases::CaseFile& file) const;
@@ -193,7 +196,24 @@ NamedPredictions CaseOptions::predictions(const cases::CaseFile& file) const {
           predictions_of(file, model_)};
 }
 
+/// Judges memory. Other options choose among cases or models of time.
+ExitCode CaseOptions::validate_memory(const DocumentOutput& output) const {
+  const bool is_plain = predictions_.empty() && model_ == model::scaling::usual_scaling &&
+                        nodes_.empty() && choice_.quality.empty();
+  if (!is_plain) {
+    throw ConfigError(fmt::format(
+        "{} holds cases of memory, to which --predictions, --model, --nodes and --data-quality do "
+        "not apply. Leave them out.",
+        cases_));
+  }
+  const report::MemoryScoreReport report =
+      report::memory_score_report(model::memory::read_memory_cases(cases_), choice_.by);
+  output.write(report::memory_score_document(report, limits()));
+  return report::exit_code(report, limits());
+}
+
 ExitCode CaseOptions::validate(const DocumentOutput& output) const {
+  if (model::memory::holds_memory_cases(cases_)) return validate_memory(output);
   const cases::CaseFile file = cases::read_cases(cases_);
   const report::ScoreReport report = report::score_report(
       file, predictions(file), baseline_predictions(file), choice(), sheet_predictions(file));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <istream>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@
 #include "model/published/cases/prediction.hpp"
 #include "model/published/cold/predictor.hpp"
 #include "model/published/curves/predict.hpp"
+#include "model/published/memory/memory_case.hpp"
+#include "model/published/memory/predict.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/predictor.hpp"
 #include "model/roofline/sheet/kernel_constants.hpp"
@@ -66,10 +69,31 @@ void PredictCases::declare(CLI::App& verb) {
   exclude_others(verb, *cases, {"--model", "--output"});
 }
 
+namespace {
+
+/// Predicts the memory of trainings, for which no model is chosen.
+ExitCode predict_memory(const std::string& cases, const std::string& model,
+                        const std::string& output, std::FILE* counts) {
+  if (model != model::scaling::usual_scaling) {
+    throw ConfigError(fmt::format(
+        "{} holds cases of memory, which no model of trainings predicts. Leave --model out.",
+        cases));
+  }
+  const auto predictions = model::memory::predict(model::memory::read_memory_cases(cases).cases);
+  write_output(output, model::memory::prediction_lines(predictions));
+  fmt::print(counts, "{} predicted\n", counted(std::ssize(predictions), "case"));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
 ExitCode PredictCases::predict(const std::string& output) const {
   const bool to_standard_output = output.empty() || output == "-";
   if (!to_standard_output) {
     refuse_foreign_file(output, "a file of predictions", opens_as_predictions);
+  }
+  if (model::memory::holds_memory_cases(cases_)) {
+    return predict_memory(cases_, model_, output, to_standard_output ? stderr : stdout);
   }
   const std::vector<CasePrediction> predictions = predictions_of(cases::read_cases(cases_), model_);
   write_output(output, cases::prediction_lines(predictions));

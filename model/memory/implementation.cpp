@@ -38,6 +38,7 @@ Implementation nanotron() {
   is.frees_gradients_alone = true;
   is.constant_bytes = 0.065 * gib;
   is.fragmentation = {.alone = 1.089, .shared = 1.258, .run_ahead = 71.5};
+  is.is_fitted = true;
   is.low = 0.806;
   is.high = 1.314;
   is.fixed_low = 0.995;

@@ -48,6 +48,7 @@ struct Implementation {
   bool keeps_gathered_tables = false;
   double constant_bytes = 0;  ///< small tensors of no other kind
   Fragmentation fragmentation = {};
+  bool is_fitted = false;  ///< fragmentation and the range below come from fit_fragmentation()
   /// 90 % range of measured over predicted activations and loss.
   double low = 0.85;
   double high = 1.5;

@@ -104,6 +104,7 @@ double kept_activations(const TransformerShape& shape, const MemorySetup& setup,
       return kept_operators(is, shape);
     case Recompute::none:
     case Recompute::selective:
+    case Recompute::block:
       break;
   }
   return whole_activations(shape, setup, way, layer);

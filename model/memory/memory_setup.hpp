@@ -21,6 +21,7 @@ enum class Recompute {
   selective,  ///< scores of attention and what is made from them [arXiv:2205.05198, section 5]
   operators,  ///< all but every second product and the result of attention [torchtitan]
   full,       ///< all but each layer's input
+  block,      ///< all but the input of the first recompute_layers layers of each chunk
 };
 
 /// How a training is spread and what it keeps, as far as the memory of a rank depends on it.
@@ -37,7 +38,10 @@ struct MemorySetup {
   int zero = 0;                           ///< 0 … 3: stage of ZeRO, over data · context ranks
   double micro_batch = 1;                 ///< > 0: samples
   int micro_batches = 1;                  ///< ≥ 1: of a replica and step
+  /// Ranks that share one copy of sharded states; 0: all of data · context.
+  int zero_group = 0;
   Recompute recompute = Recompute::none;
+  int recompute_layers = 0;     ///< ≥ 0: with block
   double element = 2;           ///< bytes of an activation: 2 or 4
   bool fused_attention = true;  ///< scores stay out of memory [arXiv:2205.14135]
   bool dropout = false;         ///< masks of dropout are kept
@@ -45,7 +49,9 @@ struct MemorySetup {
   StateBytes bytes = {};
 
   /// Ranks that ZeRO shards over.
-  [[nodiscard]] double shards() const { return static_cast<double>(data) * context; }
+  [[nodiscard]] double shards() const {
+    return zero_group > 0 ? zero_group : static_cast<double>(data) * context;
+  }
   /// Ranks that share the tokens between products.
   [[nodiscard]] double token_parts() const { return sequence_parallel ? tensor : 1; }
 };

@@ -16,6 +16,22 @@ constexpr std::array<std::string_view, memory_kinds> kind_names = {
 constexpr std::array<std::string_view, memory_moments> moment_names = {"loss", "backward",
                                                                        "update"};
 
+/// Share of a stage's layers that recomputation by block keeps the inputs of.
+double recomputed_share(const MemorySetup& setup, double layers) {
+  if (setup.recompute != Recompute::block || layers <= 0) return 0;
+  return std::min(1.0, setup.recompute_layers * setup.chunks / layers);
+}
+
+/// Bytes that a layer keeps on average, where a share of them is recomputed in full.
+double kept_on_average(const TransformerShape& shape, const MemorySetup& setup,
+                       const Implementation& way, std::int64_t layer, double recomputed) {
+  const double kept = kept_activations(shape, setup, way, layer);
+  if (recomputed <= 0) return kept;
+  MemorySetup full = setup;
+  full.recompute = Recompute::full;
+  return (1 - recomputed) * kept + recomputed * kept_activations(shape, full, way, layer);
+}
+
 /// Layers of a stage, averaged where they differ, and the most that one of them needs.
 struct StageActivations {
   double kept = 0;   ///< bytes a layer, on average
@@ -26,9 +42,11 @@ StageActivations activations_of(const TransformerShape& shape, const MemorySetup
                                 const Implementation& way, double first, double layers) {
   const auto begin = static_cast<std::int64_t>(std::floor(first));
   const auto end = std::max(begin + 1, static_cast<std::int64_t>(std::ceil(first + layers)));
+  const double recomputed = recomputed_share(setup, layers);
   StageActivations sum;
   for (std::int64_t layer = begin; layer < end; ++layer) {
-    sum.kept += kept_activations(shape, setup, way, layer) / static_cast<double>(end - begin);
+    sum.kept +=
+        kept_on_average(shape, setup, way, layer, recomputed) / static_cast<double>(end - begin);
     sum.whole = std::max(sum.whole, whole_activations(shape, setup, way, layer));
   }
   return sum;
@@ -105,8 +123,9 @@ class Stage {
     const double gradients =
         way_->inner_gradient_bytes * tokens() * inner +
         way_->whole_gradient_bytes * 2 * products * static_cast<double>(shape_->hidden);
-    const bool recomputes =
-        setup_->recompute == Recompute::full || setup_->recompute == Recompute::operators;
+    const bool recomputes = setup_->recompute == Recompute::full ||
+                            setup_->recompute == Recompute::operators ||
+                            recomputed_share(*setup_, layers_) > 0;
     return (recomputes ? activations.whole : 0) + gradients;
   }
 

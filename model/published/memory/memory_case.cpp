@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "model/published/cases/json_fields.hpp"
@@ -154,9 +155,13 @@ MemoryOutcome read_memory_outcome(const JsonFields& line) {
 }  // namespace
 
 bool holds_memory_cases(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  return std::getline(file, line) && line.find(fmt::format("\"{}\"", memory_schema)) < 40;
+  std::error_code unreadable;
+  // A pipe would wait for a writer.
+  if (!std::filesystem::is_regular_file(path, unreadable)) return false;
+  std::array<char, 64> opening{};
+  std::ifstream(path).read(opening.data(), opening.size());
+  return std::string_view(opening.data(), opening.size())
+             .find(fmt::format("\"{}\"", memory_schema)) != std::string_view::npos;
 }
 
 MemoryCaseFile read_memory_cases(const std::filesystem::path& path) {

@@ -37,7 +37,7 @@ struct MemoryCaseFile {
   std::vector<MemoryOutcome> outcomes = {};  ///< one for each case
 };
 
-/// Whether the first line of a file names the schema dlscale.memory/1.
+/// Whether the first line of a regular file names the schema dlscale.memory/1.
 bool holds_memory_cases(const std::filesystem::path& path);
 
 /// Reads a file of the schema dlscale.memory/1, one case a line. Throws ConfigError that names

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "model/memory/plan_setup.hpp"
 #include "model/memory/rank_memory.hpp"
 #include "tests/core/support.hpp"
 
@@ -181,6 +182,45 @@ TEST(MemoryProperties, RefusesStagesThatDoNotAddUp) {
   EXPECT_EQ(layers_of_stages(setup, 8), (std::vector<double>{3, 5}));
   setup.schedule = "zigzag";
   EXPECT_NE(dlscale::test::config_error([&] { (void)live_layers(setup, 0, 3); }), "");
+}
+
+TEST(MemoryProperties, PlansBecomeSetups) {
+  parallel::ParallelPlan plan;
+  plan.data = 4;
+  plan.stages = 2;
+  plan.chunks = 2;
+  plan.schedule = "interleaved";
+  plan.stage_layers = {1, 2, 3, 4};
+  plan.zero = 1;
+  plan.zero_group = 2;
+  plan.recompute = parallel::Recompute::block;
+  plan.recompute_layers = 1;
+  const MemorySetup setup = setup_of_plan(plan, {.micro_batch = 3, .micro_batches = 8});
+  EXPECT_EQ(setup.stage_layers, (std::vector<double>{4, 6}));
+  EXPECT_EQ(setup.shards(), 2);
+  EXPECT_EQ(setup.micro_batch, 3);
+  EXPECT_EQ(setup.bytes.moments, 4);  // momentum in f32
+  plan.branches = 2;
+  EXPECT_NE(dlscale::test::config_error([&] { (void)setup_of_plan(plan, {}); }), "");
+}
+
+/// Recomputing no layer of a block is none, and all of them is full.
+TEST(MemoryProperties, BlocksLieBetweenNoneAndFull) {
+  RandomTraining random(3);
+  const TransformerShape shape = random.shape();
+  MemorySetup setup;
+  const auto kept = [&](Recompute recompute, int layers) {
+    setup.recompute = recompute;
+    setup.recompute_layers = layers;
+    return rank_memory(shape, setup, live_tensors())
+        .stages[0]
+        .parts(MemoryMoment::backward)[MemoryKind::activations];
+  };
+  const auto all = static_cast<int>(shape.layers);
+  EXPECT_DOUBLE_EQ(kept(Recompute::block, 0), kept(Recompute::none, 0));
+  EXPECT_DOUBLE_EQ(kept(Recompute::block, all), kept(Recompute::full, 0));
+  EXPECT_DOUBLE_EQ(kept(Recompute::block, all / 2),
+                   (kept(Recompute::none, 0) + kept(Recompute::full, 0)) / 2);
 }
 
 /// Micro-batches of the first stage, and the factor of interleaving, by hand.
