@@ -55,11 +55,11 @@ struct Implementation {
   /// 90 % range of measured over predicted bytes of all else.
   double fixed_low = 0.98;
   double fixed_high = 1.05;
-  std::string source = {};  ///< of the numbers
 };
 
-/// The implementation that `framework` names in free text, by the words Megatron, nanotron or
-/// torchtitan; any other text gives the one named "any", whose range is wide.
+/// The implementation that `framework` names in free text, whatever the case of its letters:
+/// nanotron; torchtitan or FSDP2; Megatron, NeMo or Transformer Engine. Any other text gives the
+/// one named "any", whose range is wide.
 Implementation implementation_of(std::string_view framework);
 
 /// Keeps only what theory needs with fused kernels, without copies and an allocator's losses.

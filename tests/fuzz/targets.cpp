@@ -248,6 +248,7 @@ void use_options(const fs::path& file) {
 
 const std::array all_targets{
     Target{"cases", ".jsonl", case_seeds, use_cases},
+    Target{"memory_cases", ".jsonl", memory_seeds, use_memory_cases},
     Target{"predictions", ".jsonl", prediction_seeds, use_predictions},
     Target{"network", ".yaml", network_seeds, use_network, 5},
     Target{"cluster", ".yaml", [] { return configs("clusters"); }, use_cluster, 3},

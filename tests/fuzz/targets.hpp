@@ -31,6 +31,10 @@ std::vector<std::string> prediction_seeds();
 void use_predictions(const std::filesystem::path& file);
 void use_scaling(const std::filesystem::path& file);
 
+/// Published memory of trainings, predicted and scored.
+std::vector<std::string> memory_seeds();
+void use_memory_cases(const std::filesystem::path& file);
+
 /// Result files as `bench` writes them, short, of several benchmarks.
 std::vector<std::string> result_seeds();
 /// Reads results and does with them what compare, report and calibrate do.

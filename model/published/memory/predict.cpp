@@ -1,8 +1,12 @@
 #include "model/published/memory/predict.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
 
 namespace dlscale::model::memory {
 namespace {
@@ -16,6 +20,7 @@ int stage_of(const MemoryCase& of, const RankMemory& memory) {
 MemoryEstimate within_device(MemoryEstimate peak, const MemoryCase& of) {
   if (of.counter == MemoryCounter::allocated) return peak;
   const LibraryMemory libraries = library_memory(0);
+  if (of.device_bytes <= libraries.bytes) return peak;
   const double most = of.device_bytes - libraries.bytes;
   peak.bytes = std::min(peak.bytes, most);
   peak.low = std::min(peak.low, peak.bytes);
@@ -23,11 +28,25 @@ MemoryEstimate within_device(MemoryEstimate peak, const MemoryCase& of) {
   return peak;
 }
 
+/// An integer wherever one holds the number.
+nlohmann::ordered_json whole(double bytes) {
+  constexpr double most_exact = 9e15;
+  if (bytes < most_exact) return std::llround(bytes);
+  return bytes;
+}
+
+RankMemory memory_of(const MemoryCase& of, const std::optional<Implementation>& way) {
+  try {
+    return rank_memory(of.shape, of.setup, way.value_or(implementation_of(of.framework)));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}: {}", of.id, error.what()));
+  }
+}
+
 }  // namespace
 
 MemoryPrediction predict(const MemoryCase& of, const std::optional<Implementation>& way) {
-  const RankMemory memory =
-      rank_memory(of.shape, of.setup, way.value_or(implementation_of(of.framework)));
+  const RankMemory memory = memory_of(of, way);
   const int stage = stage_of(of, memory);
   return {.id = of.id,
           .peak = within_device(memory.peak(stage, of.counter), of),
@@ -47,11 +66,11 @@ std::string prediction_lines(std::span<const MemoryPrediction> predictions) {
   std::string lines;
   for (const MemoryPrediction& each : predictions) {
     const nlohmann::ordered_json line = {{"id", each.id},
-                                         {"peak_memory_bytes", std::llround(each.peak.bytes)},
-                                         {"low", std::llround(each.peak.low)},
-                                         {"high", std::llround(each.peak.high)},
+                                         {"peak_memory_bytes", whole(each.peak.bytes)},
+                                         {"low", whole(each.peak.low)},
+                                         {"high", whole(each.peak.high)},
                                          {"fits", each.verdict.fits},
-                                         {"state_memory_bytes", std::llround(each.state_bytes)}};
+                                         {"state_memory_bytes", whole(each.state_bytes)}};
     lines += line.dump() + "\n";
   }
   return lines;

@@ -18,7 +18,7 @@ struct MemoryPrediction {
 };
 
 /// Predicts a case with the implementation that its framework names, or with `way`. Throws
-/// ConfigError as rank_memory() does.
+/// ConfigError as rank_memory() does, with the id of the case.
 MemoryPrediction predict(const MemoryCase& of, const std::optional<Implementation>& way = {});
 std::vector<MemoryPrediction> predict(std::span<const MemoryCase> cases,
                                       const std::optional<Implementation>& way = {});

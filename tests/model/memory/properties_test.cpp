@@ -184,6 +184,14 @@ TEST(MemoryProperties, RefusesStagesThatDoNotAddUp) {
   EXPECT_NE(dlscale::test::config_error([&] { (void)live_layers(setup, 0, 3); }), "");
 }
 
+TEST(MemoryProperties, FrameworksAreKnownByTheirWords) {
+  EXPECT_EQ(implementation_of("NVIDIA NeMo 25.02").name, "Megatron");
+  EXPECT_EQ(implementation_of("Megatron-LM 23e00ed, TE 2.11").name, "Megatron");
+  EXPECT_EQ(implementation_of("torchtitan, FSDP2").name, "torchtitan");
+  EXPECT_EQ(implementation_of("nanotron 2024-12").name, "nanotron");
+  EXPECT_EQ(implementation_of("DeepSpeed").name, "any");
+}
+
 TEST(MemoryProperties, PlansBecomeSetups) {
   parallel::ParallelPlan plan;
   plan.data = 4;
