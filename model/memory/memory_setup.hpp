@@ -52,6 +52,11 @@ struct MemorySetup {
   [[nodiscard]] double shards() const {
     return zero_group > 0 ? zero_group : static_cast<double>(data) * context;
   }
+  /// Kinds of groups with more than one rank: 0 … 4.
+  [[nodiscard]] int axes() const {
+    return (data * context > 1 ? 1 : 0) + (tensor > 1 ? 1 : 0) + (stages > 1 ? 1 : 0) +
+           (experts > 1 ? 1 : 0);
+  }
   /// Ranks that share the tokens between products.
   [[nodiscard]] double token_parts() const { return sequence_parallel ? tensor : 1; }
 };

@@ -17,10 +17,14 @@ MemoryEstimate RankMemory::peak(int stage, MemoryCounter counter) const {
   for (const MemoryParts& parts : memory.at) {
     const double all = parts.total(counter);
     const double uncertain = parts.uncertain(counter);
-    const double fixed = all - uncertain;
+    const bool has_libraries = counter == MemoryCounter::device;
+    const LibraryMemory library = has_libraries ? libraries : LibraryMemory{};
+    const double fixed = all - uncertain - library.bytes;
     estimate.bytes = std::max(estimate.bytes, all);
-    estimate.low = std::max(estimate.low, way.fixed_low * fixed + way.low * uncertain);
-    estimate.high = std::max(estimate.high, way.fixed_high * fixed + way.high * uncertain);
+    estimate.low =
+        std::max(estimate.low, way.fixed_low * fixed + way.low * uncertain + library.low);
+    estimate.high =
+        std::max(estimate.high, way.fixed_high * fixed + way.high * uncertain + library.high);
   }
   return estimate;
 }
@@ -33,7 +37,9 @@ double RankMemory::update_bytes(int stage) const {
 
 RankMemory rank_memory(const TransformerShape& shape, const MemorySetup& setup,
                        const Implementation& way) {
-  return {.stages = stage_memories(shape, setup, way), .way = way};
+  return {.stages = stage_memories(shape, setup, way),
+          .way = way,
+          .libraries = library_memory(setup.axes())};
 }
 
 MemoryVerdict fits(const RankMemory& memory, double device_bytes) {

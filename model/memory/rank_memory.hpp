@@ -16,11 +16,12 @@ struct MemoryEstimate {
 struct RankMemory {
   std::vector<StageMemory> stages;
   Implementation way;
+  LibraryMemory libraries;
 
   /// The stage whose ranks need most.
   [[nodiscard]] const StageMemory& worst(MemoryCounter counter) const;
-  /// Peak of a stage's ranks. The range of activations and loss is that of the implementation;
-  /// that of all else is narrow.
+  /// Peak of a stage's ranks. The ranges of activations and loss and of all else are those of the
+  /// implementation, and that of libraries is theirs.
   [[nodiscard]] MemoryEstimate peak(int stage, MemoryCounter counter) const;
   /// Peak of live tensors at the update.
   [[nodiscard]] double update_bytes(int stage) const;

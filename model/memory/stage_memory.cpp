@@ -1,7 +1,6 @@
 #include "model/memory/stage_memory.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "model/memory/kept_activations.hpp"
@@ -40,14 +39,12 @@ struct StageActivations {
 
 StageActivations activations_of(const TransformerShape& shape, const MemorySetup& setup,
                                 const Implementation& way, double first, double layers) {
-  const auto begin = static_cast<std::int64_t>(std::floor(first));
-  const auto end = std::max(begin + 1, static_cast<std::int64_t>(std::ceil(first + layers)));
   const double recomputed = recomputed_share(setup, layers);
   StageActivations sum;
-  for (std::int64_t layer = begin; layer < end; ++layer) {
-    sum.kept +=
-        kept_on_average(shape, setup, way, layer, recomputed) / static_cast<double>(end - begin);
-    sum.whole = std::max(sum.whole, whole_activations(shape, setup, way, layer));
+  for (const EqualLayers& of : equal_layers(shape, first, layers)) {
+    if (of.count <= 0) continue;
+    sum.kept += of.count / layers * kept_on_average(shape, setup, way, of.layer, recomputed);
+    sum.whole = std::max(sum.whole, whole_activations(shape, setup, way, of.layer));
   }
   return sum;
 }
@@ -93,14 +90,8 @@ class Stage {
     parts[MemoryKind::gradients] = states.gradients;
     parts[MemoryKind::main_weights] = states.main_weights;
     parts[MemoryKind::moments] = states.moments;
-    parts[MemoryKind::libraries] = library_memory(axes()).bytes;
+    parts[MemoryKind::libraries] = library_memory(setup_->axes()).bytes;
     return parts;
-  }
-
-  int axes() const {
-    const auto one_if = [](int size) { return size > 1 ? 1 : 0; };
-    return one_if(setup_->data * setup_->context) + one_if(setup_->tensor) +
-           one_if(setup_->stages) + one_if(setup_->experts);
   }
 
   bool gathers_tokens() const { return setup_->sequence_parallel && setup_->tensor > 1; }

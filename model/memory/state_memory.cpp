@@ -1,23 +1,8 @@
 #include "model/memory/state_memory.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace dlscale::model::memory {
-namespace {
-
-/// Calls `add(layer, share)` for the layers from `first`; parts of layers count by their share.
-template <class Add>
-void for_layers(double first, double layers, const Add& add) {
-  const double last = first + layers;
-  for (double layer = std::floor(first); layer < last - 1e-9; layer += 1) {
-    const double share = std::min(layer + 1, last) - std::max(layer, first);
-    add(static_cast<std::int64_t>(layer), share);
-  }
-}
-
-}  // namespace
-
 StateMemory& StateMemory::operator+=(const StateMemory& other) {
   weights += other.weights;
   gradients += other.gradients;
@@ -47,10 +32,12 @@ StageParameters stage_parameters(const TransformerShape& shape, const MemorySetu
   const double tensor = setup.tensor;
   const double expert_parts = setup.experts > 1 ? setup.experts : tensor;
   StageParameters sum;
-  for_layers(first, layers, [&](std::int64_t layer, double share) {
-    sum.dense += share * (attention_parameters(shape) + dense_parameters(shape, layer)) / tensor;
-    sum.experts += share * expert_parameters(shape, layer) / expert_parts;
-  });
+  for (const EqualLayers& of : equal_layers(shape, first, layers)) {
+    if (of.count <= 0) continue;
+    sum.dense +=
+        of.count * (attention_parameters(shape) + dense_parameters(shape, of.layer)) / tensor;
+    sum.experts += of.count * expert_parameters(shape, of.layer) / expert_parts;
+  }
   const bool is_last = stage == setup.stages - 1;
   const bool decodes = is_last && (setup.stages > 1 || !shape.tied_embeddings);
   const int tables = (stage == 0 ? 1 : 0) + (decodes ? 1 : 0);

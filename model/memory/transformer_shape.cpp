@@ -112,6 +112,13 @@ bool has_experts(const TransformerShape& shape, std::int64_t layer) {
   return shape.experts && layer >= shape.experts->dense_layers;
 }
 
+std::array<EqualLayers, 2> equal_layers(const TransformerShape& shape, double first,
+                                        double layers) {
+  const std::int64_t without = shape.experts ? shape.experts->dense_layers : shape.layers;
+  const double dense = std::clamp(static_cast<double>(without) - first, 0.0, layers);
+  return {{{dense, 0}, {layers - dense, without}}};
+}
+
 double attention_parameters(const TransformerShape& shape) {
   const auto hidden = static_cast<double>(shape.hidden);
   const auto heads = static_cast<double>(shape.heads);

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -60,5 +61,13 @@ double parameters(const TransformerShape& shape);
 
 /// Whether layer `layer` has experts.
 bool has_experts(const TransformerShape& shape, std::int64_t layer);
+
+/// Equal layers of a stage: how many, and one of them. Parts of a layer count by their share.
+struct EqualLayers {
+  double count = 0;
+  std::int64_t layer = 0;
+};
+/// The layers from `first` to `first + layers`, those without and those with experts.
+std::array<EqualLayers, 2> equal_layers(const TransformerShape& shape, double first, double layers);
 
 }  // namespace dlscale::model::memory

@@ -161,6 +161,21 @@ TEST(MemoryProperties, IntervalsHoldTheirEstimateAndKindsAddUp) {
   }
 }
 
+/// Libraries have a range of their own, which a device's interval has and an allocator's has not.
+TEST(MemoryProperties, LibrariesWidenTheIntervalOfADevice) {
+  RandomTraining random(2);
+  MemorySetup setup = random.setup();
+  setup.tensor = 2;
+  const RankMemory memory = rank_memory(random.shape(), setup, random.way());
+  const MemoryEstimate device = memory.peak(0, MemoryCounter::device);
+  const MemoryEstimate reserved = memory.peak(0, MemoryCounter::reserved);
+  const LibraryMemory libraries = library_memory(setup.axes());
+  EXPECT_GE(setup.axes(), 1);
+  EXPECT_NEAR(device.bytes - reserved.bytes, libraries.bytes, 1);
+  EXPECT_NEAR(device.low - reserved.low, libraries.low, 1);
+  EXPECT_NEAR(device.high - reserved.high, libraries.high, 1);
+}
+
 TEST(MemoryProperties, VerdictFollowsTheDevice) {
   RandomTraining random(1);
   const RankMemory memory = rank_memory(random.shape(), random.setup(), random.way());
