@@ -235,7 +235,7 @@ class Faults {
           micro_batches, most);
       return;
     }
-    const PipelineShape shape{plan_.stages, plan_.chunks, static_cast<int>(micro_batches)};
+    const PipelineShape shape = pipeline_of(plan_, facts_);
     const std::string why = obstacle(schedule, shape);
     if (why.empty()) return;
     add("schedule is {}, which {}, and the plan has {} stages, {} chunks and {} micro-batches. "
@@ -345,6 +345,12 @@ PlanBatches batches_of(const ParallelPlan& plan, const NetworkFacts& facts) {
     batches.micro_batches = share / *plan.micro_batch;
   }
   return batches;
+}
+
+PipelineShape pipeline_of(const ParallelPlan& plan, const NetworkFacts& facts) {
+  const std::int64_t micro_batches = batches_of(plan, facts).micro_batches;
+  EXPECT(micro_batches <= most);
+  return {plan.stages, plan.chunks, static_cast<int>(micro_batches)};
 }
 
 std::vector<std::string> faults(const ParallelPlan& plan, std::int64_t devices,

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel/schedule/schedule.hpp"
 #include "core/run/compute_traits.hpp"
 
 namespace dlscale::parallel {
@@ -105,6 +106,9 @@ struct PlanBatches {
 /// of micro-batches from their size, or the size from the number. Without either, the whole share
 /// is one. Requires a plan that fits the batch (faults()).
 PlanBatches batches_of(const ParallelPlan& plan, const NetworkFacts& facts);
+
+/// The pipeline of each copy of the network. Requires at most 10^6 micro-batches (faults()).
+PipelineShape pipeline_of(const ParallelPlan& plan, const NetworkFacts& facts);
 
 /// Why the plan cannot train the network on so many devices, a sentence a fault with what to do;
 /// empty if it can. Memory is not considered.

@@ -89,8 +89,7 @@ void use_plan(const std::filesystem::path& file) {
     if (devices < 1'000'000) devices *= parallel::ranks_along(axis, plan);
   }
   parallel::check(plan, devices, {});
-  const auto micro_batches = static_cast<int>(parallel::batches_of(plan, {}).micro_batches);
-  expect_timed(parallel::find_schedule(plan.schedule), {plan.stages, plan.chunks, micro_batches});
+  expect_timed(parallel::find_schedule(plan.schedule), parallel::pipeline_of(plan, {}));
   expect_placed(plan);
 }
 

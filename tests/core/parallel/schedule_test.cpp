@@ -229,6 +229,25 @@ TEST(CheckSchedule, KeepsSumsInOneOrder) {
   test::expect_contains(refusal(schedule), "reduce them in different orders");
 }
 
+/// Lists of anything, within and out of its range.
+TEST(CheckSchedule, EndsOnRandomLists) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto up_to = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+    Schedule schedule{{up_to(4), up_to(3), up_to(4)}, 1 + up_to(1), {}};
+    schedule.ranks.resize(static_cast<std::size_t>(up_to(4)));
+    for (std::vector<Operation>& rank : schedule.ranks) {
+      for (int count = up_to(30); count > 0; --count) {
+        rank.push_back(
+            {static_cast<OperationKind>(up_to(9)), up_to(13) - 1, up_to(6) - 1, up_to(6) - 1});
+      }
+    }
+    for (const Delivery delivery : {Delivery::eager, Delivery::rendezvous}) {
+      EXPECT_THROW(check_schedule(schedule, delivery), ConfigError);
+    }
+  }
+}
+
 TEST(FindSchedule, NamesWhatThereIs) {
   test::expect_contains(test::config_error([] { find_schedule("interleaf"); }),
                         "Did you mean \"interleaved\"?");
