@@ -195,6 +195,12 @@ constexpr std::array keys{key<&ParallelPlan::data>("data"),
                           bytes_key<&StateBytes::moments>("moment_bytes"),
                           key<&ParallelPlan::order>("order")};
 
+constexpr auto key_names = [] {
+  std::array<std::string_view, keys.size()> names{};
+  std::ranges::transform(keys, names.begin(), &Key::name);
+  return names;
+}();
+
 /// Reads the value of a key; errors begin with `where`.
 void read_key(const Key& known, ParallelPlan& plan, std::string_view text,
               const std::string& where) {
@@ -208,8 +214,7 @@ void read_key(const Key& known, ParallelPlan& plan, std::string_view text,
 const Key& find_key(std::string_view name) {
   const auto* const found = std::ranges::find(keys, name, &Key::name);
   if (found != keys.end()) return *found;
-  std::vector<std::string> names;
-  for (const Key& known : keys) names.emplace_back(known.name);
+  const std::vector<std::string> names(key_names.begin(), key_names.end());
   throw ConfigError(fmt::format("The plan has \"{}\", which is not a key of plans. {}",
                                 escape_for_terminal(name), suggestion(name, names)));
 }
@@ -249,9 +254,7 @@ std::string to_text(const ParallelPlan& plan) {
 }
 
 ParallelPlan read_plan(const ConfigMap& map) {
-  std::vector<std::string_view> names;
-  for (const Key& known : keys) names.push_back(known.name);
-  map.allow_only(names);
+  map.allow_only(key_names);
   ParallelPlan plan;
   for (const Key& known : keys) {
     if (!map.has(known.name)) continue;
