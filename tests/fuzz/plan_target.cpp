@@ -65,16 +65,13 @@ void expect_placed(const parallel::ParallelPlan& plan) {
 }  // namespace
 
 std::vector<std::string> plan_seeds() {
-  return {
-      "data= 8,tensor= 4,sequence_parallel=true,stages= 2,micro_batch= 1,zero= 1,optimizer=adam",
-      "stages= 4,chunks= 2,schedule=interleaved,micro_batches= 8,stage_layers= "
-      "9/10/10/11/10/10/10/10",
-      "data= 4,experts= 4,context= 2,zero= 3,zero_group= 2,recompute=block,recompute_layers= 2,"
-      "micro_batches= 4,order=tensor/data/context/branches/stages",
-      "branches= 4,data= 2,weight_bytes= 2,gradient_bytes= 2,main_gradient_bytes= 4,master_bytes= "
-      "4,"
-      "moment_bytes= 8,stages= 3,schedule=zero_bubble,micro_batches= 6",
-      "stages= 4,schedule=gems_master,micro_batches= 6,recompute=full"};
+  return {"data= 8,tensor= 4,sequence_parallel=true,stages= 2,micro_batch= 1,optimizer=adam",
+          "stages= 4,chunks= 2,schedule=interleaved,micro_batches= 8,stage_layers=9/9/9/9/9/9/9/8",
+          "data= 4,experts= 4,context= 2,zero= 3,zero_group= 2,recompute=block,recompute_layers= 2",
+          "data= 4,stages= 2,micro_batches= 4,order=tensor/data/context/branches/stages",
+          "branches= 4,weight_bytes= 2,gradient_bytes= 2,main_gradient_bytes= 4,master_bytes= 4",
+          "moment_bytes= 8,zero= 1,stages= 3,schedule=zero_bubble,micro_batches= 6",
+          "stages= 4,schedule=gems_master,micro_batches= 6,recompute=full"};
 }
 
 void use_plan(const std::filesystem::path& file) {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -36,28 +36,22 @@ std::optional<std::pair<double, double>> cost(const std::vector<StageLayer>& lay
   return std::pair(slowest, messages);
 }
 
-/// The best of all cuts, one after the other.
+/// The best of all cuts: bit i of `ends` says whether a stage ends behind layer i.
 std::optional<std::pair<double, double>> best_of_all(const std::vector<StageLayer>& layers,
                                                      int stages,
                                                      const std::optional<StageMemory>& memory) {
   std::optional<std::pair<double, double>> best;
-  std::vector<int> lengths;
-  const auto cut = [&](const auto& self, int left) -> void {
-    const int stages_left = stages - static_cast<int>(lengths.size());
-    if (stages_left == 1) {
-      lengths.push_back(left);
-      const auto found = cost(layers, lengths, memory);
-      if (found && (!best || *found < *best)) best = found;
-      lengths.pop_back();
-      return;
+  const unsigned all = 1U << (layers.size() - 1);
+  for (unsigned ends = 0; ends < all; ++ends) {
+    if (std::popcount(ends) != stages - 1) continue;
+    std::vector<int> lengths{1};
+    for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
+      if ((ends >> i & 1U) != 0) lengths.push_back(0);
+      ++lengths.back();
     }
-    for (int length = 1; length <= left - (stages_left - 1); ++length) {
-      lengths.push_back(length);
-      self(self, left - length);
-      lengths.pop_back();
-    }
-  };
-  cut(cut, static_cast<int>(layers.size()));
+    const auto found = cost(layers, lengths, memory);
+    if (found && (!best || *found < *best)) best = found;
+  }
   return best;
 }
 
