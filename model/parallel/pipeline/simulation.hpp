@@ -13,7 +13,7 @@ struct PipelineCosts {
   /// By part: the share of backward that computes gradients of weights, at most backward. Schedules
   /// that split backward read it; others may leave it empty.
   std::vector<Seconds> backward_weights = {};
-  /// Between part p and part p + 1, parts - 1 in all: a message, one way.
+  /// Between part p and part p + 1, parts - 1 in all: a message, one way; empty: no time.
   std::vector<Seconds> boundary = {};
   std::vector<Seconds> reduce = {};  ///< by part; empty: no time
   std::vector<Seconds> update = {};  ///< by part; empty: no time
