@@ -66,8 +66,8 @@ std::vector<MemoryScoreRow> memory_rows(const MemoryScoreReport& report) {
 const std::string& memory_group(const MemoryCase& each, const std::string& by) {
   if (by == "set") return each.set;
   if (by == "network.name") return each.network;
-  throw ConfigError(
-      fmt::format("{} is not a field that cases of memory are grouped by. Write set or network.name.", by));
+  throw ConfigError(fmt::format(
+      "{} is not a field that cases of memory are grouped by. Write set or network.name.", by));
 }
 
 std::vector<JudgedLimit> memory_limits(const MemoryScoreReport& report, const ScoreLimits& limits) {
