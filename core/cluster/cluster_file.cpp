@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/cluster/device_file.hpp"
+#include "core/cluster/input_rate.hpp"
 #include "core/cluster/node_links_file.hpp"
 #include "core/config/config_file.hpp"
 #include "core/config/config_path.hpp"
@@ -42,8 +43,9 @@ std::map<DType, FlopsPerSecond> read_device_peak(const ConfigMap& map) {
 Device read_device_of_sheet(const ConfigMap& map) {
   map.allow_only({"sheet", "launch", "source"});
   const std::string id = map.text("sheet");
+  const bool is_file = id.find('/') != std::string::npos || id.ends_with(".yaml");
   const std::vector<std::string> sheets = config_names("devices");
-  if (std::ranges::find(sheets, id) == sheets.end()) {
+  if (!is_file && std::ranges::find(sheets, id) == sheets.end()) {
     map.refuse("sheet", "no data sheet in configs/devices", suggestion(id, sheets));
   }
   const auto launch = map.quantity<Seconds>("launch");
@@ -58,12 +60,15 @@ Device read_device(const ConfigMap& map) {
   Device device;
   device.name = map.name("name");
   device.kind = read_device_kind(map);
+  if (device.kind == DeviceKind::gpu) {
+    map.refuse("kind", "the times of a GPU depend on figures that only its data sheet has",
+               "Name it instead: {sheet: h100_sxm5_80gb, launch: 3.8 us, source: …}. "
+               "configs/devices has the names, and a file of your own will do, too.");
+  }
   device.peak = read_device_peak(map.map("peak"));
   device.memory_bandwidth = map.quantity<BytesPerSecond>("memory_bandwidth");
   device.memory = map.quantity<Bytes>("memory");
-  if (device.kind == DeviceKind::gpu || map.has("launch")) {
-    device.launch = map.quantity<Seconds>("launch");
-  }
+  if (map.has("launch")) device.launch = map.quantity<Seconds>("launch");
   device.source = map.text("source");
   return device;
 }
@@ -90,7 +95,8 @@ LinkSpec read_link(const ConfigMap& map) {
 Storage read_storage(const ConfigMap& map) {
   map.allow_only({"read_bandwidth", "shared_by_nodes", "source"});
   Storage storage;
-  storage.read_bandwidth = map.quantity<BytesPerSecond>("read_bandwidth");
+  const auto samples = parse_input_rate(map.text("read_bandwidth"), map.where("read_bandwidth"));
+  storage.read_bandwidth = samples ? *samples : map.quantity<BytesPerSecond>("read_bandwidth");
   storage.shared_by_nodes = map.flag_or("shared_by_nodes", storage.shared_by_nodes);
   storage.source = map.text("source");
   return storage;

@@ -177,7 +177,8 @@ Nvlinks nvlink_board(std::string_view name, int devices, std::string_view where)
   const auto* board = std::ranges::find(boards, name, &Board::name);
   if (board == boards.end()) {
     throw ConfigError(fmt::format("{}: \"{}\" is not a known board, so its links are not known. {}",
-                                  where, escape_for_terminal(name), suggestion(name, nvlink_boards())));
+                                  where, escape_for_terminal(name),
+                                  suggestion(name, nvlink_boards())));
   }
   if (!fits(*board, devices)) {
     throw ConfigError(fmt::format(

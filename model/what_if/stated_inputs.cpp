@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/cluster/input_rate.hpp"
 #include "core/text/quantity_text.hpp"
 #include "core/text/suggest.hpp"
 #include "model/roofline/kernels/ceilings.hpp"
@@ -125,6 +126,10 @@ double parse_value(const Key& key, const StatedInput& input) {
     value = parse_quantity<Seconds>(input.value, where).si();
   } else if (what == Hardware::peak) {
     value = parse_quantity<FlopsPerSecond>(input.value, where).si();
+  } else if (const auto samples = what == Hardware::storage_bandwidth
+                                      ? parse_input_rate(input.value, where)
+                                      : std::nullopt) {
+    value = samples->si();
   } else {
     value = parse_quantity<BytesPerSecond>(input.value, where).si();
   }

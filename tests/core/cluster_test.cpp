@@ -100,11 +100,6 @@ constexpr std::string_view nccl_keys = R"(nccl:
   source: NCCL
 )";
 
-/// `small_cluster` with GPUs in place of processors.
-std::string of_gpus() {
-  return test::replaced(small_cluster, "kind: cpu", "kind: gpu\n  launch: 4 us");
-}
-
 constexpr std::string_view stated_device = R"(  name: some processor
   kind: cpu
   peak: {f32: 1.5 TFLOP/s, bf16: 3 TFLOP/s}
@@ -115,6 +110,34 @@ constexpr std::string_view stated_device = R"(  name: some processor
 
 std::string with_device(std::string_view lines) {
   return test::replaced(small_cluster, stated_device, lines);
+}
+
+/// `small_cluster` with GPUs in place of processors.
+std::string of_gpus() {
+  return with_device("  {sheet: v100_sxm2_16gb, launch: 4 us, source: a post}\n");
+}
+
+TEST(ClusterFile, AGpuNamesItsDataSheet) {
+  const std::string text = test::replaced(small_cluster, "kind: cpu", "kind: gpu\n  launch: 4 us");
+  expect_contains(
+      test::config_error([&] { (void)load_text(text); }),
+      "/device/kind is \"gpu\" (the times of a GPU depend on figures that only its data "
+      "sheet has). Name it instead: {sheet: ");
+}
+
+TEST(ClusterFile, StorageMayStateSamplesASecond) {
+  const auto with_storage = [](std::string_view rate) {
+    return std::string(small_cluster) + "storage: {read_bandwidth: " + std::string(rate) +
+           ", source: measured}\n";
+  };
+  for (const std::string_view rate : {"12000/s", "12000 images/s", "12000 sequences/s"}) {
+    EXPECT_EQ(load_text(with_storage(rate)).storage.read_bandwidth, BytesPerSecond(12000 * 110e3));
+  }
+  EXPECT_EQ(load_text(with_storage("500 MB/s")).storage.read_bandwidth, BytesPerSecond(500e6));
+  for (const std::string_view rate : {"0/s", "-3 images/s", "1.2.3/s", "1e99/s"}) {
+    expect_contains(test::config_error([&] { (void)load_text(with_storage(rate)); }),
+                    "/storage/read_bandwidth is");
+  }
 }
 
 TEST(ClusterFile, ADeviceHasTheFiguresOfItsDataSheet) {

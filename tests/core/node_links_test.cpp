@@ -26,14 +26,7 @@ using test::expect_contains;
 constexpr std::string_view four_gpus = R"(cluster: four
 nodes: 4
 devices_per_node: 4
-device:
-  name: some GPU
-  kind: gpu
-  peak: {f32: 10 TFLOP/s}
-  memory_bandwidth: 900 GB/s
-  memory: 16 GB
-  launch: 4 us
-  source: its data sheet
+device: {sheet: v100_sxm2_16gb, launch: 4 us, source: a post}
 host: {cores: 8, source: its data sheet}
 links:
   host_device: {name: copy, latency: 1 us, bandwidth: 16 GB/s, source: guess}

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "core/base/units.hpp"
+#include "core/cluster/input_rate.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/topology/topology.hpp"
@@ -46,10 +47,6 @@ double accelerator_utilisation(Seconds compute, Seconds stall);
 
 /// Read bandwidth to feed a device: samples a second times the size of a record, both > 0.
 BytesPerSecond required_read(double samples_per_s, Bytes stored);
-
-/// Mean size of an ImageNet image, for which Host::decode and the data sets of `dlscale data make`
-/// hold. [argonne-lcf/dlio_benchmark: 114,660 B a TFRecord, of which some is not image]
-inline constexpr Bytes picture_size(110e3);
 
 /// Time until storage has delivered a batch to every rank that shares it.
 /// Measurements on one node include its storage, but not a server that several nodes share. A node
