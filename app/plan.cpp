@@ -10,6 +10,7 @@
 #include "app/options/framework_option.hpp"
 #include "app/options/measured_option.hpp"
 #include "app/options/training_options.hpp"
+#include "app/options/training_time_options.hpp"
 #include "app/predict/plan_options.hpp"
 #include "core/network/network.hpp"
 #include "model/machine/machine.hpp"
@@ -51,6 +52,7 @@ ExchangeValues shared_exchange(const TrainingValues& values) {
 ExitCode plan(PlanVerbOptions& options) {
   options.training.check_hardware();
   const Network network = options.training.find_network();
+  expect_samples(network, options.plan.samples > 0);
   options.training.values = resolved_values(network, options);
   model::Machine machine = options.training.find_machine();
   model::PlanQuestion question =

@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,132 +23,29 @@
 #include "app/options/measured_option.hpp"
 #include "app/options/training_options.hpp"
 #include "app/options/training_time_options.hpp"
+#include "app/predict/answer_words.hpp"
 #include "app/predict/memory_answer.hpp"
 #include "app/predict/predict_cases.hpp"
 #include "app/predict/predict_collective.hpp"
 #include "app/predict/predict_parts.hpp"
+#include "app/predict/predict_timed.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/network/relu_fusion.hpp"
-#include "core/network/timed_layers.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
-#include "model/sgd_iter/timed_iteration.hpp"
 #include "report/prediction/layer_table.hpp"
-#include "report/prediction/prediction_table.hpp"
+#include "report/prediction/prediction_summary.hpp"
 #include "report/prediction/sweep_table.hpp"
 #include "report/prediction/training_time_table.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::app {
 namespace {
-
-/// Options of `predict --layer-times`: predicts from measured times of layers.
-class PredictTimed {
- public:
-  /// Adds the options to the verb, which already has all others. Only those on messages and ranks
-  /// go with --layer-times.
-  void declare(CLI::App& verb);
-  /// Whether --layer-times was given.
-  [[nodiscard]] bool are_given() const { return !layers_.empty(); }
-  /// Predicts every schedule for each number of ranks. Throws ConfigError.
-  [[nodiscard]] report::Document predict(const TrainingOptions& options, const SweptAxes& axes,
-                                         const model::RankSpread& spread) const;
-
- private:
-  std::string layers_;
-};
-
-void check_bucket(const std::optional<Bytes>& bucket, const std::vector<Schedule>& schedules) {
-  if (!bucket) return;
-  if (*bucket <= Bytes()) {
-    throw ConfigError(
-        "--bucket: a bucket of no bytes holds no gradient. Write, for example, 25 MiB.");
-  }
-  if (std::ranges::find(schedules, Schedule::bucketed) == schedules.end()) {
-    throw ConfigError(
-        "--bucket changes nothing here: it is a setting of --schedule bucketed. Ask for that, or "
-        "leave it out.");
-  }
-}
-
-void refuse_sweeps(const SweptAxes& axes) {
-  if (axes.batches.size() == 1 && axes.links.size() == 1) return;
-  throw ConfigError(
-      "--layer-times holds what one batch takes, on one link. Name one batch and one link, and "
-      "time the layers again for another batch.");
-}
-
-/// Layers and messages that were timed leave nothing to ask a machine for.
-void refuse_hardware(const TrainingOptions& options) {
-  const bool by_sheets = !options.cluster.empty();
-  if (!by_sheets && options.machine.empty()) return;
-  throw ConfigError(
-      fmt::format("--message-times and {} exclude each other beside --layer-times. Leave one out.",
-                  by_sheets ? "--cluster" : "--machine"));
-}
-
-void PredictTimed::declare(CLI::App& verb) {
-  CLI::Option* layers =
-      verb.add_option("--layer-times", layers_,
-                      "Layers that you timed (docs/how-to/predict-from-layer-times.md)")
-          ->type_name("FILE");
-  layers->needs(verb.get_option("--batch"));
-  layers->needs(verb.get_option("--ranks"));
-  exclude_others(verb, *layers,
-                 {"--ranks", "--batch", "--schedule", "--message-times", "--log-ranks", "--bucket",
-                  "--cluster", "--machine", "--all-reduce", "--inter-node-bandwidth",
-                  "--inter-node-latency", "--cycle", "--fusion-threshold", "--input-copy",
-                  "--straggler-spread", "--format", "--color", "--output"});
-}
-
-report::Document PredictTimed::predict(const TrainingOptions& options, const SweptAxes& axes,
-                                       const model::RankSpread& spread) const {
-  refuse_sweeps(axes);
-  const std::optional<Bytes> bucket = options.values.bucket;
-  check_bucket(bucket, axes.schedules);
-  const TimedLayers layers = read_timed_layers(layers_);
-  std::vector<TimedMessage> timed;
-  std::vector<std::string> notes;
-  std::optional<model::Machine> machine;
-  Run run;
-  run.network = layers.name;
-  run.batch = axes.batches.front();
-  const MessageTimesOption& messages = options.messages;
-  if (!messages.given()) {
-    options.check_hardware();
-    machine = options.find_machine(axes.links.front());
-    run.cluster = machine->cluster.name;
-    run.ranks_per_node = machine->cluster.devices_per_node;
-  } else {
-    refuse_hardware(options);
-    const MessageLog log = messages.read(axes.ranks.back());
-    timed = timed_all_reduces(log.rows);
-    notes = log.notes;
-    run.cluster = std::filesystem::path(messages.file).filename().string();
-  }
-  run.input_copy = options.values.input_copy.value_or(run.input_copy);
-  ExchangeValues exchange = exchange_of(options.values);
-  exchange.bucket.reset();  // predict_timed() takes it instead
-  apply(exchange, axes.schedules, run);
-  const model::MessageSource source{timed, machine ? &*machine : nullptr};
-  std::vector<model::Prediction> rows;
-  for (const int ranks : axes.ranks) {
-    for (const Schedule schedule : axes.schedules) {
-      run.ranks = ranks;
-      run.schedule = schedule;
-      check(run);
-      const bool cut = schedule == Schedule::bucketed;
-      rows.push_back(
-          model::predict_timed(layers, source, run, cut ? bucket : std::nullopt, spread));
-    }
-  }
-  return report::timed_document({layers, run.cluster, bucket, rows, notes});
-}
 
 struct PredictOptions : TrainingOptions {
   std::vector<std::string> ranks;
@@ -160,6 +56,7 @@ struct PredictOptions : TrainingOptions {
   bool layers = false;
   bool memory = false;
   bool notes = false;
+  bool limits = false;
   WhatIfOptions what_if;
   ExplainOptions explain;
   TrainingTimeOptions training;
@@ -227,10 +124,15 @@ report::Document answer(const PredictOptions& options, const Network& network,
     note_input(machine, prediction);
   }
   if (options.training.asked()) {
+    expect_samples(network, options.training.samples.has_value());
     return report::training_time_document(predictions, options.training.goal(network.name()));
   }
-  return options.notes ? report::prediction_document(predictions)
-                       : report::prediction_summary(predictions, words_for(network, machine));
+  if (options.limits) {
+    for (model::Prediction& prediction : predictions) add_limit(network, machine, prediction);
+  }
+  const report::PredictionWords words = words_for(network, machine, predictions);
+  return options.notes ? report::prediction_details(predictions, words)
+                       : report::prediction_summary(predictions, words);
 }
 
 TrainingValues usual_values(Schedule schedule) {
@@ -264,7 +166,8 @@ SweptAxes find_axes(const PredictOptions& options) {
                  {},
                  *options.values.schedules,
                  options.inter_node.each(),
-                 options.global_batch.find()};
+                 options.global_batch.find(),
+                 options.limits};
   if (!axes.global_batch) axes.batches = swept_counts("--batch", options.batches);
   refuse_too_many(axes);
   return axes;
@@ -332,14 +235,11 @@ void check_details(const Network& network, const model::Machine& machine, const 
 report::Document memory_of(const PredictOptions& options, const Network& network,
                            const SweptAxes& axes) {
   model::Machine machine = options.find_machine(axes.links.front());
-  const std::vector<std::string> assumed = what_is_assumed(options, options.what_if, machine);
-  Run run = options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
-  run.ranks = axes.ranks.front();
-  std::vector<int> batches = axes.batches;
-  if (axes.global_batch) {
-    for (const int ranks : axes.ranks) batches.push_back(share_of(*axes.global_batch, ranks));
-  }
-  return memory_answer(network, machine, run, batches, assumed);
+  const std::vector<std::string> assumed =
+      what_is_assumed(options, options.what_if, network, machine);
+  const Run run =
+      options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
+  return memory_answer(network, machine, run, memory_questions(machine.cluster, axes), assumed);
 }
 
 ExitCode predict(PredictOptions& options) {
@@ -383,7 +283,8 @@ ExitCode predict(PredictOptions& options) {
   }
   model::Machine machine = options.find_machine(axes.links.front());
   options.measured.add_to(machine, axes.global_batch ? std::vector<int>() : axes.batches);
-  const std::vector<std::string> assumed = what_is_assumed(options, options.what_if, machine);
+  const std::vector<std::string> assumed =
+      what_is_assumed(options, options.what_if, network, machine);
   Run run = options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
   run.batch =
       axes.global_batch ? share_of(*axes.global_batch, axes.ranks.front()) : axes.batches.front();
@@ -394,12 +295,27 @@ ExitCode predict(PredictOptions& options) {
   return ExitCode::ok;
 }
 
+/// --memory tells of memory, for which time, links and schedules do not count.
+void refuse_beside_memory(CLI::App& verb) {
+  exclude_others(verb, *verb.get_option("--memory"),
+                 {"--network", "--sequence", "--cluster", "--machine", "--ranks", "--batch",
+                  "--global-batch", "--framework", "--dtype", "--normalize", "--fuse", "--device",
+                  "--set", "--format", "--color", "--output"});
+}
+
+/// The limit is a column of rows with images a second.
+void refuse_beside_limits(CLI::App& verb) {
+  for (const char* other : {"--layers", "--explain", "--epochs", "--target", "--epochs-at"}) {
+    verb.get_option("--limits")->excludes(verb.get_option(other));
+  }
+}
+
 void group_predict_options(CLI::App& verb) {
   group_options(
       verb,
       {{"What to predict",
         {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--memory", "--explain",
-         "--epochs", "--target"}},
+         "--limits", "--epochs", "--target"}},
        {"On what", {"--cluster", "--machine", "--measured", "--inter-node-bandwidth", "--device"}},
        {"How it trains", {"--framework", "--schedule", "--dtype"}},
        {"Output", {"--notes", "--format", "--output"}},
@@ -453,10 +369,11 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--layers", options->layers,
                 "Print what each layer adds, and where its times come from");
   verb.add_flag("--memory", options->memory,
-                "Print the memory that a rank needs with each batch, and whether it fits")
-      ->excludes(verb.get_option("--layers"));
+                "Print the memory that a rank needs with each batch, and whether it fits");
   verb.add_flag("--notes", options->notes,
                 "Print all phases of the iteration, and what the answer assumes");
+  verb.add_flag("--limits", options->limits,
+                "Add what data sheets allow at full peak, full bandwidths and line rate");
   options->what_if.declare(verb);
   options->explain.declare(verb);
   options->training.declare(verb);
@@ -467,6 +384,8 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->timed.declare(verb);
   options->cases.declare(verb);
   options->collective.declare(verb);
+  refuse_beside_memory(verb);
+  refuse_beside_limits(verb);
   group_predict_options(verb);
   verb.footer(
       "Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16\n"

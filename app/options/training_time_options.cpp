@@ -112,6 +112,14 @@ report::TrainingGoal TrainingTimeOptions::goal(std::string_view network) const {
   return goal;
 }
 
+void expect_samples(const Network& network, bool given) {
+  if (given || !network.is_over_sequences()) return;
+  throw ConfigError(
+      fmt::format("an epoch of {} has as many sequences as the data, which no option says. Give "
+                  "--samples N.",
+                  network.name()));
+}
+
 std::vector<std::string> target_names() {
   std::vector<std::string> names;
   for (const model::TrainingTarget& target : model::training_targets) {

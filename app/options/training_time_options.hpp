@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/network/network.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 #include "report/prediction/training_time_table.hpp"
 
@@ -36,6 +37,10 @@ struct TrainingTimeOptions {
 
 /// The names that --target of predict and plan takes, from model::training_targets.
 std::vector<std::string> target_names();
+
+/// Throws ConfigError for a network over sequences unless --samples was given: an epoch has a usual
+/// number of images alone.
+void expect_samples(const Network& network, bool given);
 
 /// All targets for the help of --target: "imagenet-75.9 (resnet50, 75.9 % top 1)".
 std::string known_targets();

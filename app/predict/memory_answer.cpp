@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
+#include "app/options/training_options.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "report/prediction/memory_table.hpp"
@@ -25,23 +28,43 @@ std::string largest_batches(const Network& network, const model::Machine& machin
 
 }  // namespace
 
+std::vector<MemoryQuestion> memory_questions(const Cluster& cluster, const SweptAxes& axes) {
+  const bool shared = cluster.device.kind == DeviceKind::cpu;
+  const auto on_node = [&](int ranks) { return std::min(ranks, cluster.devices_per_node); };
+  std::vector<MemoryQuestion> questions;
+  const auto add = [&](int ranks, int batch) {
+    const bool known = std::ranges::any_of(questions, [&](const MemoryQuestion& one) {
+      return one.batch == batch && (!shared || on_node(one.ranks) == on_node(ranks));
+    });
+    if (!known) questions.push_back({ranks, batch});
+  };
+  for (const int ranks : axes.ranks) {
+    if (axes.global_batch) add(ranks, share_of(*axes.global_batch, ranks));
+    for (const int batch : axes.batches) add(ranks, batch);
+  }
+  return questions;
+}
+
 report::Document memory_answer(const Network& network, const model::Machine& machine,
-                               const Run& run, const std::vector<int>& batches,
+                               const Run& run, const std::vector<MemoryQuestion>& questions,
                                const std::vector<std::string>& assumed) {
   const Network as_it_runs = as_run(network, run);
   const model::MemoryTraits traits = model::memory_traits(network, run.dtype, machine.software);
   std::vector<report::MemoryRow> rows;
-  for (const int batch : batches) {
+  for (const MemoryQuestion& question : questions) {
     Run one = run;
-    one.batch = batch;
+    one.ranks = question.ranks;
+    one.batch = question.batch;
     rows.push_back({one, model::memory_need(as_it_runs, machine.cluster.device.kind, one, traits),
                     model::memory_of_rank(machine.cluster, one)});
   }
   std::vector<std::string> notes{
       "the least: cheap outputs are computed again, gradients stay in the precision of products; "
       "the most: frameworks keep copies of outputs, and libraries take their share"};
-  if (rows.front().memory > Bytes())
-    notes.push_back(largest_batches(as_it_runs, machine, run, traits));
+  const auto alike = [&](const auto& row) { return row.memory == rows.front().memory; };
+  if (rows.front().memory > Bytes() && std::ranges::all_of(rows, alike)) {
+    notes.push_back(largest_batches(as_it_runs, machine, rows.front().run, traits));
+  }
   notes.insert(notes.end(), assumed.begin(), assumed.end());
   return report::memory_document(rows, notes);
 }

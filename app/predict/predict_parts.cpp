@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "app/cli/rank0_error.hpp"
-#include "app/options/measured_option.hpp"
+#include "app/predict/answer_words.hpp"
 #include "core/base/error.hpp"
 #include "core/results/trace_event.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "model/sgd_iter/iteration_trace.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
 #include "model/what_if/explain.hpp"
+#include "model/what_if/sheet_limit.hpp"
 #include "report/prediction/explanation_table.hpp"
 #include "report/prediction/prediction_table.hpp"
 
@@ -34,13 +34,13 @@ namespace {
 class Rows {
  public:
   Rows(const Network& network, const model::Machine& machine, model::RankSpread spread,
-       std::vector<std::string> assumed, std::optional<std::int64_t> global_batch,
-       report::Sweep& sweep)
+       std::vector<std::string> assumed, const SweptAxes& axes, report::Sweep& sweep)
       : network_(&network),
         machine_(&machine),
         spread_(spread),
         assumed_(std::move(assumed)),
-        global_batch_(global_batch),
+        global_batch_(axes.global_batch),
+        limits_(axes.limits),
         sweep_(&sweep) {}
 
   void add(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
@@ -69,6 +69,7 @@ class Rows {
   void add_row(model::Prediction prediction, const std::optional<LinkSpec>& link) {
     add_notes(assumed_, prediction);
     note_input(*machine_, prediction);
+    if (limits_) add_limit(*network_, *machine_, prediction);
     sweep_->rows.push_back({std::move(prediction), link});
   }
 
@@ -77,6 +78,7 @@ class Rows {
   model::RankSpread spread_;
   std::vector<std::string> assumed_;
   std::optional<std::int64_t> global_batch_;
+  bool limits_;
   report::Sweep* sweep_;
 };
 
@@ -96,13 +98,22 @@ void refuse_too_many(const SweptAxes& axes) {
 }
 
 std::vector<std::string> what_is_assumed(const TrainingOptions& options,
-                                         const WhatIfOptions& what_if, model::Machine& machine) {
+                                         const WhatIfOptions& what_if, const Network& network,
+                                         model::Machine& machine) {
   std::vector<std::string> assumed = options.told;
   for (std::string& note : options.messages.notes(machine)) assumed.push_back(std::move(note));
   for (std::string& one : what_if.apply(machine, options.run.dtype)) {
     assumed.push_back(std::move(one));
   }
+  for (std::string& one : unusual_choices(network, machine, options.run.dtype)) {
+    assumed.push_back(std::move(one));
+  }
   return assumed;
+}
+
+void add_limit(const Network& network, const model::Machine& machine,
+               model::Prediction& prediction) {
+  prediction.sheet_limit = model::sheet_limit(network, machine.cluster, prediction.run);
 }
 
 void note_input(const model::Machine& machine, model::Prediction& prediction) {
@@ -136,10 +147,10 @@ report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions&
   report::Sweep sweep;
   for (const InterNodeOptions& link : axes.links) {
     model::Machine machine = options.find_machine(link);
-    const std::vector<std::string> assumed = what_is_assumed(options, what_if, machine);
+    const std::vector<std::string> assumed = what_is_assumed(options, what_if, network, machine);
     std::optional<LinkSpec> stated;
     if (link.given()) stated = machine.cluster.inter_node;
-    Rows rows(network, machine, spread, assumed, axes.global_batch, sweep);
+    Rows rows(network, machine, spread, assumed, axes, sweep);
     Run run =
         options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
     for (const int batch : axes.global_batch ? std::vector{1} : axes.batches) {
@@ -223,26 +234,7 @@ void TraceOption::write(const Network& network, const model::Machine& machine, R
     run.ranks = count;
     traces.push_back(model::trace_iterations(network, machine, run, iterations_shown));
   }
-  write_output(path, report::prediction_trace(traces));
-}
-
-report::PredictionWords words_for(const Network& network, const model::Machine& machine) {
-  report::PredictionWords words;
-  if (machine.cluster.device.kind == DeviceKind::gpu) words.workers = "GPUs";
-  words.samples = network.samples();
-  words.next =
-      "--explain what bounds it   --memory will it fit   --notes the rest   dlscale plan what to "
-      "run";
-  words.rests_on = machine.fitted ? "measurements of this machine"
-                                  : fmt::format("data sheets and {} published trainings",
-                                                model::nominal_scaling_trainings());
-  if (!machine.points.empty()) {
-    words.rests_on = MeasuredOption::words(machine);
-  } else if (!machine.fitted) {
-    words.sharper =
-        fmt::format("--measured \"1={}/S\"", network.is_over_sequences() ? "SEQUENCES" : "IMAGES");
-  }
-  return words;
+  write_output(path, report::prediction_trace(traces, network.samples()));
 }
 
 }  // namespace dlscale::app

@@ -12,7 +12,6 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/predict.hpp"
-#include "report/prediction/prediction_table.hpp"
 #include "report/prediction/sweep_table.hpp"
 #include "report/table/table.hpp"
 
@@ -30,6 +29,7 @@ struct SweptAxes {
   std::vector<InterNodeOptions> links;
   /// Images of an iteration on all ranks; `batches` is then empty.
   std::optional<std::int64_t> global_batch = {};
+  bool limits = false;  ///< whether each row has the limit of its data sheet
   /// Whether anything but the ranks is swept; prediction_document() has one row for each rank
   /// count.
   [[nodiscard]] bool beyond_ranks() const {
@@ -44,10 +44,15 @@ struct SweptAxes {
 /// Throws ConfigError for a sweep of too many rows, each of which takes some milliseconds.
 void refuse_too_many(const SweptAxes& axes);
 
-/// Changes `machine` as requested. Returns sentences on the changes and on the values of a
-/// framework's profile. Throws ConfigError.
+/// Changes `machine` as requested. Returns sentences on the changes, on the values of a framework's
+/// profile, and unusual_choices(). Throws ConfigError.
 std::vector<std::string> what_is_assumed(const TrainingOptions& options,
-                                         const WhatIfOptions& what_if, model::Machine& machine);
+                                         const WhatIfOptions& what_if, const Network& network,
+                                         model::Machine& machine);
+
+/// Sets the limit of the data sheet. Throws ConfigError as sheet_limit() does.
+void add_limit(const Network& network, const model::Machine& machine,
+               model::Prediction& prediction);
 
 /// Adds input_sentence() to the notes of a prediction.
 void note_input(const model::Machine& machine, model::Prediction& prediction);
@@ -102,8 +107,5 @@ struct TraceOption {
   void write(const Network& network, const model::Machine& machine, Run run,
              const std::vector<int>& ranks) const;
 };
-
-/// Text beside the rows of the short table: whom it counts, what it rests on, what to ask next.
-report::PredictionWords words_for(const Network& network, const model::Machine& machine);
 
 }  // namespace dlscale::app

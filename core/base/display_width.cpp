@@ -174,6 +174,7 @@ void append_wrapped(std::string_view line, std::size_t width, std::size_t indent
     const std::string_view word = line.substr(from, end - from);
     const std::size_t columns = display_width(word);
     if (!is_first && used + 1 + columns > width) {
+      while (result.ends_with(' ')) result.pop_back();
       result += '\n';
       result.append(indent, ' ');
       used = 0;

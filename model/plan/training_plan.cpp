@@ -337,6 +337,7 @@ TrainingPlan Planner::find() {
   }
   if (within_ == 0) refuse();
   TrainingPlan plan;
+  plan.samples = network_->samples();
   plan.question = *question_;
   check_best(plan);
   plan.run = run_;

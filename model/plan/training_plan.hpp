@@ -104,7 +104,8 @@ struct PlanNeighbour {
 
 struct TrainingPlan {
   PlanQuestion question;
-  Run run;  ///< the run of the best training
+  std::string samples = "images";  ///< or "sequences"
+  Run run;                         ///< the run of the best training
   /// The best trainings by simulation, the best first; ≥ 1.
   std::vector<CheckedTraining> best;
   /// The Pareto front of time and cost, by time: no other training is both faster and cheaper.

@@ -115,6 +115,7 @@ PredictedIteration predict_one(const Network& network, const Machine& machine, c
   const IterationPlan plan = costs.plan({}, Bound::value);
   Prediction prediction;
   prediction.run = run;
+  if (network.is_over_sequences()) prediction.tokens = network.input().height;
   prediction.contention = costs.contention.used;
   prediction.sources = costs.sources;
   prediction.time = simulate_iteration(plan);

@@ -41,6 +41,9 @@ struct Prediction {
   /// bound_by(), or "kernel launches": the host launches compute more slowly than the device does
   /// it.
   std::string bound;
+  int tokens = 0;  ///< of a sample; 0: images
+  /// Samples a second by sheet_limit(), where it was asked for.
+  std::optional<double> sheet_limit = {};
   /// Measured contention of computing and messages that applies to the run.
   std::vector<UsedContention> contention;
   /// Whether the threads of a rank may want more cores than it has, and so slow each other down.

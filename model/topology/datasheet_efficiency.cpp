@@ -99,7 +99,8 @@ LinkShares slower_of(const LinkShares& one, const LinkShares& other) {
 
 std::string beyond_evidence(const Cluster& cluster, const Run& run) {
   const Device& device = cluster.device;
-  if (device.kind == DeviceKind::cpu) return "they are of GPUs, not of processors";
+  if (device.kind == DeviceKind::cpu)
+    return "the published trainings are of GPUs, not of processors";
   const ComputingEvidence* known = evidence_in(run.dtype);
   if (known == nullptr) {
     return fmt::format("none is in {}", dtype_name(run.dtype));

@@ -151,9 +151,7 @@ class TextTables {
 std::string write_table(const Document& document, const Terminal& terminal) {
   const TextTables tables(terminal);
   std::string out;
-  if (!document.lead.empty()) {
-    out += wrapped(tables.show(document.lead), line_width, 0) + "\n";
-  }
+  if (!document.lead.empty()) out += tables.show(document.lead) + "\n";
   for (const Table& table : document.tables) {
     if (!out.empty()) out += "\n";
     out += tables.print(table);

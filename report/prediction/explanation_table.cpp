@@ -46,7 +46,8 @@ bool input_has_effect(const Explanation& explanation, const Sensitivity& input) 
 /// "alexnet on p40x16, …, 16 ranks".
 std::string explanation_title(const Explanation& explanation, std::string_view what) {
   const Run& run = explanation.prediction.run;
-  return fmt::format("{}: {}, {}", what, run_title(run), counted(run.ranks, "rank"));
+  return fmt::format("{}: {}, {}", what, run_title(run, samples_of(explanation.prediction)),
+                     counted(run.ranks, "rank"));
 }
 
 /// The change of the iteration as a time.
@@ -104,7 +105,8 @@ Fields<Advice> advice_fields(const Explanation& explanation) {
   return {
       {"change", key, change_of, "with", as::words},
       {"t_iter_s", value, iteration, "iteration ms", as::milliseconds},
-      {"images_per_s", value, rate, "images/s", as::significant<4>},
+      {"images_per_s", value, rate, fmt::format("{}/s", samples_of(explanation.prediction)),
+       as::significant<4>},
       {"why_not", remark, [](const Advice& advice) { return text_or_null(advice.why_not); }},
       F::table("gain", gain_cell),
   };
@@ -173,8 +175,9 @@ std::string best_of(const Explanation& explanation) {
     const Advice& advice = explanation.advice.front();
     const double gain = gain_of(explanation, advice);
     if (gain >= nothing) {
-      text += fmt::format(" Of other ways to run, {} helps most: {} images a second.",
-                          change_of(advice), signed_percent(gain));
+      text +=
+          fmt::format(" Of other ways to run, {} helps most: {} {} a second.", change_of(advice),
+                      signed_percent(gain), samples_of(explanation.prediction));
     }
   }
   return text;

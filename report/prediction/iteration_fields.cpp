@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
@@ -267,6 +268,24 @@ Fields<Prediction> source_fields() {
         }));
   }
   return fields;
+}
+
+Fields<Prediction> asked_fields(std::span<const Prediction> rows) {
+  using enum Meaning;
+  Fields<Prediction> fields;
+  if (std::ranges::any_of(rows, [](const auto& row) { return row.tokens > 0; })) {
+    fields.push_back({"tokens_per_s", value, [](const Prediction& row) {
+                        return std::optional(row.tokens * row.images_per_s);
+                      }});
+  }
+  if (std::ranges::any_of(rows, [](const auto& row) { return row.sheet_limit.has_value(); })) {
+    fields.push_back({"sheet_limit_images_per_s", value, &Prediction::sheet_limit});
+  }
+  return fields;
+}
+
+Fields<Prediction> prediction_fields(std::span<const Prediction> rows) {
+  return joined<Prediction>({prediction_fields(), asked_fields(rows)});
 }
 
 Fields<Prediction> prediction_fields() {

@@ -1,4 +1,8 @@
 #pragma once
+#include <optional>
+#include <span>
+#include <string>
+
 #include "core/run/run.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/table/field_table.hpp"
@@ -22,9 +26,15 @@ Fields<model::Prediction> iteration_fields();
 /// "t_load_from" to "t_u_from", for records: the sources of the phase times.
 Fields<model::Prediction> source_fields();
 
-/// All fields of a prediction for records and JSON: its run (an object in JSON) and all of the
-/// above.
+/// For programs: "tokens_per_s" where samples have tokens, and "sheet_limit_images_per_s" where
+/// that was asked for.
+Fields<model::Prediction> asked_fields(std::span<const model::Prediction> rows);
+
+/// All fields of a prediction for records and JSON: its run (an object in JSON) and the iteration
+/// with its sources.
 Fields<model::Prediction> prediction_fields();
+/// These and asked_fields().
+Fields<model::Prediction> prediction_fields(std::span<const model::Prediction> rows);
 
 /// "89.1 – 92.3" in ms, or "–" without an interval.
 std::string predicted_interval_text(const model::Prediction& prediction);

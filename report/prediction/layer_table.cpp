@@ -80,8 +80,10 @@ Fields<LayerRow> layer_time_fields(const std::string& name, const char* header,
     const Source& its = row.time->*source;
     return its ? Json(time_source_name(*its)) : Json(nullptr);
   };
-  return {{name + "_s", value, via(&LayerRow::time, time), header, shown},
-          {name + "_from", remark, from, "from", as::words}};
+  Fields<LayerRow> fields{{name + "_s", value, via(&LayerRow::time, time), header, shown},
+                          {name + "_from", remark, from, "from", as::words}};
+  fields.back().spare = 1;
+  return fields;
 }
 
 Fields<LayerRow> layer_fields() {
@@ -135,7 +137,8 @@ Table layer_table(const Network& network, const LayerTimes& times) {
     return !row.time->forward_source && !row.time->backward_source;
   });
   Table table = table_of(layer_fields(), rows);
-  table.title = fmt::format("{}, {}", run_title(times.run), counted(times.run.ranks, "rank"));
+  table.title = fmt::format("{}, {}", run_title(times.run, network.samples()),
+                            counted(times.run.ranks, "rank"));
   table.rows.push_back(sum_row(times));
   table.notes = legend(times);
   for (const model::Note& note : times.notes) table.notes.push_back(note_text(note));

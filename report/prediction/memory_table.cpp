@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +47,18 @@ Field<MemoryRow> memory_part(std::string key, Part part, std::string header) {
           [size](const MemoryRow& row) { return size_in_gb(size(row)); }};
 }
 
-Fields<MemoryRow> memory_fields() {
+/// The numbers of ranks, where these share memory in different ways.
+Fields<MemoryRow> rank_fields(std::span<const MemoryRow> rows) {
+  using F = Field<MemoryRow>;
+  const auto alike = [&](const MemoryRow& row) { return row.memory == rows.front().memory; };
+  if (std::ranges::all_of(rows, alike)) return {};
+  const auto on_node = [](const MemoryRow& row) {
+    return std::min(row.run.ranks, row.run.ranks_per_node);
+  };
+  return {F("ranks_on_node", Meaning::key, on_node, "ranks", as::exact)};
+}
+
+Fields<MemoryRow> memory_fields(std::span<const MemoryRow> rows) {
   using enum Meaning;
   const auto range = [](const MemoryRow& row) {
     return fmt::format("{} … {}", size_in_gb(row.need.least()), size_in_gb(row.need.most()));
@@ -54,17 +67,20 @@ Fields<MemoryRow> memory_fields() {
     return row.memory > Bytes() ? size_in_gb(row.memory) : "–";
   };
   Field<MemoryRow> verdict{"fits", state, fits_word, "fits", fits_cell, Align::left};
+  Field<MemoryRow> next_batch = memory_part("next_batch_bytes", &MemoryNeed::batch, "input");
+  next_batch.spare = 1;
   verdict.states = {"yes", "likely", "maybe", "no", "unknown"};
   return joined<MemoryRow>({
       part_of<MemoryRow>(
           for_programs(picked(run_fields(), {"network", "cluster", "batch", "dtype"})),
           &MemoryRow::run),
+      rank_fields(rows),
       {Field<MemoryRow>::table("batch", via(&MemoryRow::run, &Run::batch), as::exact),
        memory_part("parameters_bytes", &MemoryNeed::parameters, "parameters"),
        memory_part("states_bytes", &MemoryNeed::states, "gradients, optimiser"),
-       memory_part("activations_bytes", &MemoryNeed::activations, "kept outputs"),
+       memory_part("activations_bytes", &MemoryNeed::activations, "outputs"),
        memory_part("backward_bytes", &MemoryNeed::gradients, "backward"),
-       memory_part("next_batch_bytes", &MemoryNeed::batch, "next batch"),
+       next_batch,
        memory_part("total_bytes", &MemoryNeed::total, "total GB"),
        {"least_bytes", value, via(&MemoryRow::need, &MemoryNeed::least)},
        {"most_bytes", value, via(&MemoryRow::need, &MemoryNeed::most)},
@@ -80,15 +96,15 @@ Document memory_document(std::span<const MemoryRow> rows, std::span<const std::s
   EXPECT(!rows.empty());
   const std::vector<MemoryRow> all(rows.begin(), rows.end());
   const Run& run = all.front().run;
-  Table table = table_of(memory_fields(), all);
+  Table table = table_of(memory_fields(all), all);
   table.title = fmt::format("Memory of a rank: {} on {}, {}", run.network, run.cluster,
                             dtype_name(run.dtype));
   table.notes.assign(notes.begin(), notes.end());
   Document document;
   document.tables = {std::move(table)};
-  document.records = records_of(memory_fields(), all);
+  document.records = records_of(memory_fields(all), all);
   document.json = json_answer("dlscale.memory", [all] {
-    return Json{{"trainings", list_of(memory_fields(), all)}};
+    return Json{{"trainings", list_of(memory_fields(all), all)}};
   });
   return document;
 }

@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -118,7 +121,8 @@ Fields<PlannedTraining> outcome_fields(const TrainingPlan& plan) {
       {"t_iter_low_s", value, end_of(&model::IterationInterval::low)},
       {"t_iter_high_s", value, end_of(&model::IterationInterval::high)},
       F::table("90 % interval", iteration_interval),
-      {"images_per_s", value, &PlannedTraining::images_per_s, "images/s", as::significant<4>},
+      {"images_per_s", value, &PlannedTraining::images_per_s, fmt::format("{}/s", plan.samples),
+       as::significant<4>},
       {"efficiency", value, &PlannedTraining::efficiency, "efficiency", planned_efficiency},
       {"efficiency_low", value, end_of_efficiency(&model::QuantityInterval::low)},
       {"efficiency_high", value, end_of_efficiency(&model::QuantityInterval::high)},
@@ -132,8 +136,17 @@ Fields<PlannedTraining> outcome_fields(const TrainingPlan& plan) {
   };
 }
 
+/// Columns that tables leave out to fit, the first first.
+constexpr std::array spare_columns{"90 % interval", "efficiency", "global batch", "epochs",
+                                   "iteration ms"};
+
 Fields<PlannedTraining> training_fields(const TrainingPlan& plan) {
-  return joined<PlannedTraining>({choice_fields(), outcome_fields(plan)});
+  Fields<PlannedTraining> fields = joined<PlannedTraining>({choice_fields(), outcome_fields(plan)});
+  int rank = static_cast<int>(spare_columns.size());
+  for (const std::string_view heading : spare_columns) {  // the first of this name
+    std::ranges::find(fields, heading, &Field<PlannedTraining>::header)->spare = rank--;
+  }
+  return fields;
 }
 
 double difference(const CheckedTraining& one) {
@@ -143,10 +156,10 @@ double difference(const CheckedTraining& one) {
 std::string plan_title(const TrainingPlan& plan) {
   const model::TrainingLength& length = plan.question.length;
   return fmt::format(
-      "{} on {}, {}, {:.4g} epochs{} of {:.0f} images", plan.run.network, plan.run.cluster,
-      dtype_name(plan.run.dtype), length.epochs,
+      "{} on {}, {}, {:.4g} {}{} of {:.0f} {}", plan.run.network, plan.run.cluster,
+      dtype_name(plan.run.dtype), length.epochs, length.epochs == 1 ? "epoch" : "epochs",
       length.critical_batch ? fmt::format(" (1 + B / {:.0f})", *length.critical_batch) : "",
-      length.samples);
+      length.samples, plan.samples);
 }
 
 std::string wanted(model::Objective objective) {
@@ -211,9 +224,9 @@ std::vector<std::string> plan_notes(const TrainingPlan& plan) {
   const auto& all = plan.question.space.global_batch;
   notes.push_back(
       fmt::format("without evaluations and the start; efficiency is over one rank with {}",
-                  plan.over_all ? fmt::format("all {} images", *all) : "the same batch"));
+                  plan.over_all ? fmt::format("all {} {}", *all, plan.samples) : "the same batch"));
   if (all && !plan.over_all) {
-    notes.push_back(fmt::format("one rank cannot train with all {} images", *all));
+    notes.push_back(fmt::format("one rank cannot train with all {} {}", *all, plan.samples));
   }
   return notes;
 }
@@ -237,11 +250,14 @@ Fields<CheckedTraining> best_fields(const TrainingPlan& plan) {
   const auto form = [](const CheckedTraining& one) {
     return by_form(one) ? std::optional(one.planned.iteration) : std::nullopt;
   };
+  constexpr int first = static_cast<int>(spare_columns.size()) + 1;
   return joined<CheckedTraining>({
       part_of<CheckedTraining>(training_fields(plan), &CheckedTraining::simulated),
-      {{"closed_form_t_iter_s", value, form, "closed form", closed_form_cell},
-       {"bound", remark, &CheckedTraining::bound, "bound by", as::words},
-       F::json("notes", via(&CheckedTraining::notes, notes_object))},
+      spared(first, Fields<CheckedTraining>{{"closed_form_t_iter_s", value, form, "closed form",
+                                             closed_form_cell}}),
+      spared(1, Fields<CheckedTraining>{{"bound", remark, &CheckedTraining::bound, "bound by",
+                                         as::words}}),
+      {F::json("notes", via(&CheckedTraining::notes, notes_object))},
   });
 }
 
@@ -307,9 +323,10 @@ Table neighbour_table(const TrainingPlan& plan) {
 
 std::string plan_lead(const TrainingPlan& plan) {
   const PlannedTraining& best = plan.best.front().simulated;
-  return fmt::format("{} with {} images each by {}: {}, {} hours of a rank{}",
-                     counted(best.ranks, "rank"), best.batch, model::exchange_text(best.exchange),
-                     duration_text(best.time), significant(best.rank_hours, 4),
+  return fmt::format("{} with {} {} each by {}: {}, {} hours of a rank{}",
+                     counted(best.ranks, "rank"), best.batch, plan.samples,
+                     model::exchange_text(best.exchange), duration_text(best.time),
+                     significant(best.rank_hours, 4),
                      has_price(plan) ? fmt::format(", for {}", significant(best.cost, 4)) : "");
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -103,15 +105,14 @@ std::vector<std::string> basis_notes(std::span<const Prediction> predictions) {
   return notes;
 }
 
-Table curve_table(std::span<const Prediction> predictions) {
+Table curve_table(Fields<Prediction> fields, std::span<const Prediction> predictions) {
   Footnotes footnotes;
-  Fields<Prediction> fields = prediction_fields();
   fields.push_back(Field<Prediction>::table(
       "notes",
       [&footnotes](const Prediction& row) { return footnotes.mark(row.run.ranks, row.notes); },
       Align::left));
   Table table = table_of(fields, predictions);
-  table.title = run_title(predictions.front().run);
+  table.title = run_title(predictions.front().run, samples_of(predictions.front()));
   table.notes = footnotes.lines(table.rows.size());
   for (std::string& note : basis_notes(predictions)) table.notes.push_back(std::move(note));
   for (std::string& note : closed_form_notes(predictions)) table.notes.push_back(std::move(note));
@@ -121,110 +122,14 @@ Table curve_table(std::span<const Prediction> predictions) {
   return table;
 }
 
-/// "–" for a time that rounds to nothing.
-std::string shown_time(Seconds time, Seconds total) {
-  constexpr double too_little = 5e-4;
-  return time > too_little * total ? milliseconds(time) : "–";
-}
-
-std::string speedup_of(const Prediction& row) {
-  return speedup_text(row.speedup, row.speedup_low, row.speedup_high);
-}
-
-/// A rate with three digits and commas: "176,000".
-std::string rate_text(double rate) {
-  if (rate < 1000) return significant(rate, 3);
-  const double digit = std::pow(10, std::floor(std::log10(rate)) - 2);
-  std::string digits = fmt::format("{:.0f}", std::round(rate / digit) * digit);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
-}
-
-Fields<Prediction> summary_fields(const PredictionWords& words) {
-  using F = Field<Prediction>;
-  const auto time = [](auto part) {
-    return [part](const Prediction& row) { return shown_time(part(row.time), row.time.total); };
-  };
-  using Time = model::IterationTime;
-  return {
-      F::table(words.workers, via(&Prediction::run, &Run::ranks), as::exact),
-      F::table(words.samples + "/s",
-               [](const Prediction& row) { return rate_text(row.images_per_s); }),
-      F::table("a " + words.workers.substr(0, words.workers.size() - 1),
-               [](const Prediction& row) { return rate_text(row.images_per_s / row.run.ranks); }),
-      F::table("speed-up", speedup_of),
-      F::table("step ms", [](const Prediction& row) { return milliseconds(row.time.total); }),
-      F::table("compute", time([](const Time& t) { return t.forward + t.backward; })),
-      F::table("exposed comm", time([](const Time& t) { return t.exposed_comm; })),
-      F::table("input", time([](const Time& t) { return t.io; })),
-      F::table(
-          "bound by", [](const Prediction& row) { return row.bound; }, Align::left),
-  };
-}
-
-/// The widest interval of the rows, as a distance on a logarithmic scale: "± 17 % (90 %)".
-std::string widest_interval(std::span<const Prediction> rows) {
-  double widest = 0;
-  for (const Prediction& row : rows) {
-    if (!row.low || !row.high || *row.low <= Seconds()) return "without an interval";
-    widest = std::max(widest, std::sqrt(*row.high / *row.low) - 1);
-  }
-  return fmt::format("± {} % (90 %)", significant(100 * widest, 2));
-}
-
-/// How gradients travel, in words.
-std::string exchange_words(const Run& run) {
-  if (run.synchronisation == Synchronisation::all_reduce) {
-    if (run.schedule == Schedule::sequential) return "gradients sent after backward";
-    if (run.schedule == Schedule::wait_free) return "gradients sent one by one during backward";
-    if (run.schedule == Schedule::bucketed) return "gradients sent in buckets during backward";
-  }
-  return schedule_text(run);
-}
-
-/// What nobody may miss: rows that are left out, and memory that may be short.
-std::vector<std::string> warnings(std::span<const Prediction> rows) {
-  using model::NoteKind;
-  model::Notes told;
-  for (const Prediction& row : rows) {
-    for (const model::Note& note : row.notes) {
-      const bool left_out =
-          note.kind == NoteKind::remark && note_text(note).starts_with("left out: ");
-      if (left_out || note.kind == NoteKind::memory_short ||
-          note.kind == NoteKind::memory_too_small) {
-        told.add(note);
-      }
-    }
-  }
-  return note_texts(told.all());
-}
-
-Table summary_table(std::span<const Prediction> rows, const PredictionWords& words) {
-  Table table = table_of(summary_fields(words), rows);
-  const Run& run = rows.front().run;
-  table.title = fmt::format(
-      "{} on {}, {} {} a {}, {}, {}", run.network, run.cluster, run.batch,
-      run.batch == 1 ? words.samples.substr(0, words.samples.size() - 1) : words.samples,
-      words.workers.substr(0, words.workers.size() - 1), dtype_name(run.dtype),
-      exchange_words(run));
-  table.notes = warnings(rows);
-  std::string rests = fmt::format("Rests on {}: {}.", words.rests_on, widest_interval(rows));
-  if (!words.sharper.empty()) rests += "  Sharper: " + words.sharper;
-  table.notes.push_back(rests);
-  if (!words.next.empty()) table.notes.push_back("Next: " + words.next);
-  return table;
-}
-
 std::size_t number_of(model::TraceRow row) {
   return static_cast<std::size_t>(row);
 }
 
-void add(const model::IterationTrace& trace, int process, std::vector<std::string>& lines) {
-  const std::string title =
-      fmt::format("predicted: {}, {}", run_title(trace.run), counted(trace.run.ranks, "rank"));
+void add(const model::IterationTrace& trace, std::string_view samples, int process,
+         std::vector<std::string>& lines) {
+  const std::string title = fmt::format("predicted: {}, {}", run_title(trace.run, samples),
+                                        counted(trace.run.ranks, "rank"));
   lines.push_back(trace_name_line(process, "process_name", 0, title));
   for (const model::TraceRow row : model::all_trace_rows) {
     lines.push_back(
@@ -239,52 +144,61 @@ void add(const model::IterationTrace& trace, int process, std::vector<std::strin
 
 }  // namespace
 
-std::string run_title(const Run& run) {
+std::string_view samples_of(const Prediction& prediction) {
+  return prediction.tokens > 0 ? "sequences" : "images";
+}
+
+std::string run_title(const Run& run, std::string_view samples) {
+  const bool images = samples == "images";
+  const std::string loads =
+      images ? fmt::format(" and {}", counted(run.loader_threads, "loader thread")) : "";
   return fmt::format(
-      "{} on {}, {} and {} per rank, {}, {}{}{}{}{}", run.network, run.cluster,
-      counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
+      "{} on {}, {}{} per rank, {}, {}{}{}{}{}", run.network, run.cluster,
+      counted(run.batch, std::string(samples.substr(0, samples.size() - 1))), loads,
       dtype_name(run.dtype), schedule_text(run),
       run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
-      run.normalisation == Normalisation::device ? ", pictures normalised there" : "",
+      images && run.normalisation == Normalisation::device ? ", pictures normalised there" : "",
       run.launch == Launch::graph ? ", launched as graphs" : "",
       run.fuse_relu ? ", ReLUs fused" : "");
 }
 
-std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {
+std::vector<Table> curve_tables(const Fields<Prediction>& fields,
+                                std::span<const Prediction> predictions) {
+  const auto title_of = [](const Prediction& one) { return run_title(one.run, samples_of(one)); };
   std::vector<Table> tables;
   while (!predictions.empty()) {
-    const std::string title = run_title(predictions.front().run);
+    const std::string title = title_of(predictions.front());
     std::size_t count = 1;
-    while (count < predictions.size() && run_title(predictions[count].run) == title) ++count;
-    tables.push_back(curve_table(predictions.first(count)));
+    while (count < predictions.size() && title_of(predictions[count]) == title) ++count;
+    tables.push_back(curve_table(fields, predictions.first(count)));
     predictions = predictions.subspan(count);
   }
   return tables;
 }
 
+std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {
+  return curve_tables(prediction_fields(predictions), predictions);
+}
+
 Document prediction_document(std::span<const Prediction> predictions) {
   EXPECT(!predictions.empty());
   const std::vector<Prediction> rows(predictions.begin(), predictions.end());
-  return {"", prediction_tables(predictions), records_of(prediction_fields(), predictions),
+  return {"", prediction_tables(predictions),
+          records_of(prediction_fields(predictions), predictions),
           json_answer(
               "dlscale.prediction",
               [rows] {
-                return Json{{"predictions", list_of(prediction_fields(), rows)}};
+                return Json{{"predictions", list_of(prediction_fields(rows), rows)}};
               },
               notes_with_kinds)};
 }
 
-Document prediction_summary(std::span<const Prediction> predictions, const PredictionWords& words) {
-  Document document = prediction_document(predictions);
-  document.tables = {summary_table(predictions, words)};
-  return document;
-}
-
-std::string prediction_trace(std::span<const model::IterationTrace> traces) {
+std::string prediction_trace(std::span<const model::IterationTrace> traces,
+                             std::string_view samples) {
   EXPECT(!traces.empty());
   std::vector<std::string> lines;
   int process = 0;
-  for (const model::IterationTrace& trace : traces) add(trace, process++, lines);
+  for (const model::IterationTrace& trace : traces) add(trace, samples, process++, lines);
   return fmt::format("{}{}{}", trace_opening, fmt::join(lines, ",\n"), trace_closing);
 }
 

@@ -19,6 +19,7 @@
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/note_text.hpp"
+#include "report/prediction/prediction_table.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -88,12 +89,19 @@ Json best_value(const MarkedRow& row) {
   return row.mark == SweepMark::of_all ? "all" : "ranks";
 }
 
+std::vector<Prediction> predictions_of(const Sweep& sweep) {
+  std::vector<Prediction> all;
+  for (const SweepRow& row : sweep.rows) all.push_back(row.prediction);
+  return all;
+}
+
 /// A row as a prediction, with its link and whether it is the best.
-Fields<MarkedRow> program_fields() {
+Fields<MarkedRow> program_fields(const Sweep& sweep) {
   using F = Field<MarkedRow>;
   using enum Meaning;
+  const std::vector<Prediction> predictions = predictions_of(sweep);
   return joined<MarkedRow>({
-      for_programs(part_of<MarkedRow>(prediction_fields(), &MarkedRow::prediction)),
+      for_programs(part_of<MarkedRow>(prediction_fields(predictions), &MarkedRow::prediction)),
       {F::record("inter_node_bandwidth_bytes_per_s", key, link_value(&LinkSpec::bandwidth)),
        F::record("inter_node_latency_s", key, link_value(&LinkSpec::latency)),
        F::json("inter_node", link_object),
@@ -105,22 +113,35 @@ Cell best_cell(const MarkedRow& row) {
   return {mark_text(row.mark), row.mark == SweepMark::of_all ? Tone::good : Tone::plain};
 }
 
-Fields<MarkedRow> people_fields(bool links) {
+/// The rate, its limit by data sheets where that was asked for, and the iteration.
+Fields<Prediction> iteration_columns(const Prediction& first) {
+  using F = Field<Prediction>;
+  const Fields<Prediction> all = iteration_fields();
+  Fields<Prediction> rate = picked(all, {"images_per_s"});
+  rate.front().header = fmt::format("{}/s", samples_of(first));
+  if (first.sheet_limit) {
+    rate.push_back(F::table("sheet limit", &Prediction::sheet_limit, as::significant<4>));
+  }
+  return joined<Prediction>(
+      {rate, picked(all, {"speedup"}), spared(4, picked(all, {"efficiency"})),
+       picked(all, {"t_iter_s"}), spared(2, picked(all, {"t_comm_exposed_s"})),
+       spared(3, Fields<Prediction>{F::table("90 % interval", predicted_interval_text)}),
+       spared(1, picked(all, {"bound"}))});
+}
+
+Fields<MarkedRow> people_fields(const std::vector<SweepRow>& rows) {
   using F = Field<MarkedRow>;
   Fields<MarkedRow> fields{F::table("ranks", via(&MarkedRow::run, &Run::ranks), as::exact),
                            F::table("batch", via(&MarkedRow::run, &Run::batch), as::exact),
                            F::table("schedule", via(&MarkedRow::run, schedule_text), as::words)};
-  if (links) {
+  if (has_links(rows)) {
     fields.push_back(F::table("between nodes", link_text(&LinkSpec::bandwidth)));
     fields.push_back(F::table("start-up", link_text(&LinkSpec::latency)));
+    fields.back().spare = 5;
   }
-  const Fields<Prediction> iteration = iteration_fields();
-  const auto shown =
-      joined<Prediction>({picked(iteration, {"t_comm_exposed_s", "t_iter_s"}),
-                          {Field<Prediction>::table("90 % interval", predicted_interval_text)},
-                          picked(iteration, {"images_per_s", "speedup", "efficiency", "bound"})});
+  const Fields<Prediction> iteration = iteration_columns(rows.front().prediction);
   return joined<MarkedRow>({fields,
-                            part_of<MarkedRow>(shown, &MarkedRow::prediction),
+                            part_of<MarkedRow>(iteration, &MarkedRow::prediction),
                             {F::table("best", best_cell, Align::left)}});
 }
 
@@ -157,13 +178,13 @@ void add_lines(std::string_view word, const std::vector<std::string>& lines,
 
 Table sweep_table(const Sweep& sweep, const std::vector<SweepMark>& marks) {
   const Run& run = sweep.rows.front().prediction.run;
-  Table table = table_of(people_fields(has_links(sweep.rows)), marked(sweep.rows, marks));
+  Table table = table_of(people_fields(sweep.rows), marked(sweep.rows, marks));
   table.title = fmt::format("{} on {}, {}, {} per rank", run.network, run.cluster,
                             dtype_name(run.dtype), counted(run.loader_threads, "loader thread"));
   add_lines("", sweep_notes(sweep.rows), table.notes);
   add_lines("left out: ", sweep.left_out, table.notes);
   table.notes.push_back(
-      "best: most images/s, of all rows or of those with as many ranks; comm is what the backward "
+      "best: highest rate, of all rows or of those with as many ranks; comm is what the backward "
       "pass does not hide; speed-up is over " +
       sweep.speedup_over);
   return table;
@@ -282,11 +303,11 @@ Document sweep_document(const Sweep& sweep) {
   const std::vector<SweepMark> marks = best_rows(sweep.rows);
   return {"",
           {sweep_table(sweep, marks)},
-          records_of(program_fields(), marked(sweep.rows, marks)),
+          records_of(program_fields(sweep), marked(sweep.rows, marks)),
           json_answer(
               "dlscale.sweep",
               [sweep, marks] {
-                return Json{{"rows", list_of(program_fields(), marked(sweep.rows, marks))},
+                return Json{{"rows", list_of(program_fields(sweep), marked(sweep.rows, marks))},
                             {"left_out", sweep.left_out},
                             {"speedup_over", sweep.speedup_over}};
               },

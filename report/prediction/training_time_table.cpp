@@ -70,9 +70,10 @@ std::vector<std::string> training_notes(std::span<const Training> trainings,
     notes.emplace_back("epochs as stated, whatever the batch: whether it converges is not told");
   }
   notes.push_back(fmt::format(
-      "{:.0f} images an epoch, {:g} evaluations of {:g} s an epoch, {:g} s before the first "
+      "{:.0f} {} an epoch, {:g} evaluations of {:g} s an epoch, {:g} s before the first "
       "iteration",
-      goal.samples, goal.evaluations_per_epoch, goal.evaluation.si(), goal.start.si()));
+      goal.samples, samples_of(trainings.front().prediction), goal.evaluations_per_epoch,
+      goal.evaluation.si(), goal.start.si()));
   for (const Training& training : trainings) {
     for (const model::Note& note : training.prediction.notes) {
       const std::string text = note_text(note);
@@ -88,17 +89,18 @@ std::string training_title(std::span<const Training> trainings) {
   const auto as_first = [&](const Training& training) {
     return training.prediction.run.batch == run.batch;
   };
-  if (std::ranges::all_of(trainings, as_first)) return run_title(run);
-  return fmt::format("{} on {}, {:.0f} images on all ranks, {}, {}", run.network, run.cluster,
-                     trainings.front().batch, dtype_name(run.dtype), schedule_text(run));
+  const std::string_view samples = samples_of(trainings.front().prediction);
+  if (std::ranges::all_of(trainings, as_first)) return run_title(run, samples);
+  return fmt::format("{} on {}, {:.0f} {} on all ranks, {}, {}", run.network, run.cluster,
+                     trainings.front().batch, samples, dtype_name(run.dtype), schedule_text(run));
 }
 
 std::string epochs_text(const Training& training) {
   return significant(training.epochs, 4) + (training.covered ? "" : " *");
 }
 
-/// A row in all forms; the training that takes `least` is marked.
-Fields<Training> training_time_fields(Seconds least) {
+/// A row of `trainings` in all forms; that which takes `least` is marked.
+Fields<Training> training_time_fields(std::span<const Training> trainings, Seconds least) {
   using F = Field<Training>;
   using enum Meaning;
   const auto run = [](const Training& row) -> const Run& { return row.prediction.run; };
@@ -116,7 +118,8 @@ Fields<Training> training_time_fields(Seconds least) {
        {"epochs", value, &Training::epochs, "epochs", epochs_text},
        {"epochs_covered", remark, &Training::covered},
        F::record("images_per_s", value, rate),
-       F::table("images/s", rate, as::significant<4>),
+       F::table(fmt::format("{}/s", samples_of(trainings.front().prediction)), rate,
+                as::significant<4>),
        {"training_s", value, &Training::time, "hours", hours_cell},
        {"training_low_s", value, &Training::low},
        {"training_high_s", value, &Training::high},
@@ -126,7 +129,7 @@ Fields<Training> training_time_fields(Seconds least) {
 
 Table trainings_table(std::span<const Training> trainings, const TrainingGoal& goal,
                       Seconds least) {
-  Table table = table_of(training_time_fields(least), trainings);
+  Table table = table_of(training_time_fields(trainings, least), trainings);
   table.title = "Time to train: " + training_title(trainings);
   table.notes = training_notes(trainings, goal);
   return table;
@@ -145,13 +148,13 @@ Document training_time_document(std::span<const Prediction> predictions, const T
   document.lead = fmt::format("Least: {} hours on {}.", hours(best.time),
                               counted(best.prediction.run.ranks, "rank"));
   document.tables = {trainings_table(trainings, goal, best.time)};
-  document.records = records_of(training_time_fields(best.time), trainings);
+  document.records = records_of(training_time_fields(trainings, best.time), trainings);
   document.json = json_answer(
       "dlscale.training_time",
       [trainings, goal, least = best.time] {
         return Json{{"target", goal.target ? Json(goal.target_name) : Json(nullptr)},
                     {"samples_per_epoch", number(goal.samples)},
-                    {"trainings", list_of(training_time_fields(least), trainings)}};
+                    {"trainings", list_of(training_time_fields(trainings, least), trainings)}};
       },
       notes_with_kinds);
   return document;

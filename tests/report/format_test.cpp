@@ -65,8 +65,7 @@ TEST(TableFormat, AlignsColumns) {
 TEST(TableFormat, KeepsLinesWithin100Columns) {
   const std::string wide(60, 'w');
   Document document;
-  document.lead = wide + " " + wide;
-  document.tables = {{"",
+  document.tables = {{wide + " " + wide,
                       {{"kept"}, {wide}, {"rarer"}},
                       {{{"1"}, {"2"}, {std::string(45, 'r')}}, {{"3"}, {"4"}, {"5"}}},
                       {wide + " and " + wide}}};

@@ -70,8 +70,8 @@ TEST(ScheduleText, NamesTheServerAndUnusualSettingsThatHaveAnEffect) {
 }
 
 TEST(PredictionTable, SaysInItsTitleThatAServerAddsGradients) {
-  EXPECT_TRUE(contains(run_title(served(0)), ", bucketed by parameter server"));
-  EXPECT_EQ(run_title(run_under(Schedule::bucketed)).find("server"), std::string::npos);
+  EXPECT_TRUE(contains(run_title(served(0), "images"), ", bucketed by parameter server"));
+  EXPECT_EQ(run_title(run_under(Schedule::bucketed), "images").find("server"), std::string::npos);
 }
 
 /// A field of the first prediction in JSON, and in CSV.

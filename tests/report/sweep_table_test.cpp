@@ -320,7 +320,7 @@ TEST(PredictionTraces, AreJsonWithARowForWhatWorksBesideOthers) {
   trace.spans.push_back({model::TraceRow::communication, "fc", "message", Seconds(0.001),
                          Seconds(0.002), Bytes(4096)});
   const model::IterationTrace all[] = {trace, trace};
-  const ParsedJson json = ParsedJson::parse(prediction_trace(all));
+  const ParsedJson json = ParsedJson::parse(prediction_trace(all, "images"));
   std::map<std::pair<int, int>, double> until;
   std::size_t spans = 0;
   for (const ParsedJson& event : json.at("traceEvents")) {

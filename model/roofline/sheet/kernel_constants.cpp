@@ -185,16 +185,19 @@ void read_without(const ConfigMap& file, KernelFile& read) {
   }
 }
 
-/// Checks the names of the data that constants were fitted to, which only readers use.
-void check_sets(const ConfigMap& file) {
+/// The number of trainings that constants were fitted to. Checks the names of the data, which only
+/// readers use.
+int read_sets(const ConfigMap& file) {
   if (file.has("cases")) static_cast<void>(file.texts("cases"));
-  if (!file.has("sets")) return;
+  if (!file.has("sets")) return 0;
+  int trainings = 0;
   for (const ConfigMap& one : file.maps("sets")) {
     one.allow_only({"set", "trainings"});
     static_cast<void>(one.name("set"));
-    constexpr IntegerRange counts{0, std::numeric_limits<int>::max()};
-    static_cast<void>(one.integer("trainings", counts));
+    constexpr IntegerRange counts{0, 1'000'000};
+    trainings += one.integer("trainings", counts);
   }
+  return trainings;
 }
 
 bool opens_section(std::string_view line) {
@@ -225,8 +228,8 @@ KernelFile load_kernel_file(const std::filesystem::path& path) {
   if (file.integer("version", {0, std::numeric_limits<int>::max()}) != 2) {
     file.refuse("version", "this program reads 2", "Take the file that came with this program.");
   }
-  check_sets(file);
   KernelFile read;
+  read.constants.trainings = read_sets(file);
   read.fitted = read_fitted(file.map("fitted"), fitted_keys);
   for (const ConstantKey& one : fitted_keys) {
     read.constants.*one.value = read.fitted.find(one.key)->second.value;

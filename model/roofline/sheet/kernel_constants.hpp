@@ -69,6 +69,8 @@ struct KernelConstants {
   double interval_old = 0;        ///< with libraries of an age > 0
   double interval_low = 0;        ///< < 0
   double interval_high = 0;       ///< > 0
+
+  int trainings = 0;  ///< number that they were fitted to
 };
 
 /// A constant and its key in the file.

@@ -65,22 +65,6 @@ DType computed_in(const Device& device, DType dtype) {
   return !stated && dtype == DType::f16 ? DType::f32 : dtype;
 }
 
-Roofline data_sheet(const Cluster& cluster, DType dtype, Notes& notes) {
-  const DType units = computed_in(cluster.device, dtype);
-  const auto peak = cluster.device.peak.find(units);
-  if (peak == cluster.device.peak.end() || cluster.device.memory_bandwidth.si() <= 0) {
-    throw RemediableError(
-        fmt::format("the data sheet of {} gives no peak in {} (cluster {}). {}, or measure it.",
-                    cluster.device.name, dtype_name(dtype), cluster.name, lacking(dtype)),
-        {.subject = "conv"});
-  }
-  if (units != dtype) {
-    notes.add(NoteKind::no_peak,
-              {cluster.device.name, dtype_name(dtype), dtype_name(dtype), dtype_name(units)});
-  }
-  return {peak->second, cluster.device.memory_bandwidth};
-}
-
 /// Time between two measured batches.
 Estimate<Seconds> interpolate(const KernelTime& a, const KernelTime& b, int batch) {
   const double share = static_cast<double>(batch - a.batch) / (b.batch - a.batch);
@@ -107,6 +91,22 @@ bool measured_alone(const std::vector<const KernelTime*>& kernels) {
 }
 
 }  // namespace
+
+Roofline data_sheet(const Cluster& cluster, DType dtype, Notes& notes) {
+  const DType units = computed_in(cluster.device, dtype);
+  const auto peak = cluster.device.peak.find(units);
+  if (peak == cluster.device.peak.end() || cluster.device.memory_bandwidth.si() <= 0) {
+    throw RemediableError(
+        fmt::format("the data sheet of {} gives no peak in {} (cluster {}). {}, or measure it.",
+                    cluster.device.name, dtype_name(dtype), cluster.name, lacking(dtype)),
+        {.subject = "conv"});
+  }
+  if (units != dtype) {
+    notes.add(NoteKind::no_peak,
+              {cluster.device.name, dtype_name(dtype), dtype_name(dtype), dtype_name(units)});
+  }
+  return {peak->second, cluster.device.memory_bandwidth};
+}
 
 UnfusedNetwork::UnfusedNetwork(const Network& fused) : network_(unfuse(fused)) {
   std::size_t next = 0;

@@ -19,6 +19,10 @@ namespace dlscale::model {
 
 struct SheetTimes;
 
+/// The ceilings of a cluster's device by its data sheet; f16 without a peak counts as f32, and is
+/// noted. Throws ConfigError for another precision without a peak, and without memory bandwidth.
+Roofline data_sheet(const Cluster& cluster, DType dtype, Notes& notes);
+
 /// A fused network (core/network/relu_fusion.hpp) with every ReLU as a separate layer again, and
 /// the separate steps that do the work of each fused step. It stands in for fused kernels that were
 /// not measured.

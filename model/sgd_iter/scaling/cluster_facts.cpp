@@ -197,8 +197,7 @@ TrainingFacts cluster_facts(const Machine& machine, const Placement& placement) 
   facts.launched = cluster.device.launched > 0 ? cluster.device.launched : usual_launch;
   facts.overlap = cases::Overlap::bucketed;
   if (cluster.device.kind == DeviceKind::cpu) {
-    facts.guesses.push_back(fmt::format(
-        "{} is a processor, and the trainings fitted to are of GPUs", cluster.device.name));
+    facts.guesses.emplace_back("the published trainings are of GPUs, not of processors");
   }
   return facts;
 }
