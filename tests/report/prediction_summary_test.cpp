@@ -72,7 +72,7 @@ TEST(PredictionSummary, CountsTokensOfSequences) {
     row.images_per_s = 2;
   }
   const Document document = prediction_summary(rows, words);
-  EXPECT_EQ(cell(document.tables.front(), 0, "sequences/s"), "2");
+  EXPECT_EQ(cell(document.tables.front(), 0, "sequences/s"), "2.00");
   EXPECT_EQ(cell(document.tables.front(), 0, "tokens/s"), "256");
   EXPECT_TRUE(contains(document.tables.front().title, "sequences a GPU"));
   EXPECT_EQ(cell(document.records, 0, "tokens_per_s"), "256");
