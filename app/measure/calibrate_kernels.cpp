@@ -76,7 +76,7 @@ KernelScore alike(const std::string& kernel, const std::vector<KernelScore>& sco
 
 report::Table score_table(const KernelFit& fit) {
   report::Table table;
-  table.title = "Error of the time in %, each GPU by the fit without it";
+  table.title = "Error of the time in %, each GPU by the fit without its chip";
   table.columns = {{"kernel", report::Align::left},
                    {"GPU", report::Align::left},
                    {"precision", report::Align::left},
@@ -96,14 +96,14 @@ report::Table score_table(const KernelFit& fit) {
     if (any) table.rows.push_back(row_of(alike(kernel, fit.scores), ""));
   }
   table.notes = {"median and mean are of the absolute error; bias is the median error, + too slow",
-                 "covered: in the interval of 90 % that the errors of other GPUs make"};
+                 "covered: in the interval of 90 % that the errors of other chips make"};
   return table;
 }
 
 report::Table constants_of(const KernelFit& fit) {
   report::Table table =
       constant_table("Constants of products alone", model::sheet::fitted_to_kernels(), fit.fitted);
-  table.notes = {"low, high: by leaving out one GPU in turn"};
+  table.notes = {"low, high: by leaving out one chip in turn"};
   return table;
 }
 

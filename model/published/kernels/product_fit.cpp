@@ -142,14 +142,73 @@ bool is_product(const Case& one) {
   return one.sample->product.kind == sheet::ProductKind::linear;
 }
 
-/// A fit without a GPU, or to all if its name is empty.
-Constants fit_without(const std::string& gpu, std::span<const Case> cases,
+/// The chip of a sample's GPU: boards with the same one are alike.
+const std::string& chip_of(const Case& one) {
+  const DeviceSheet& gpu = *one.sample->gpu;
+  return gpu.chip.empty() ? gpu.id : gpu.chip;
+}
+
+/// Chips that a fit has not seen: none, one or two, in the order of their names.
+using Chips = std::pair<std::string, std::string>;
+
+Chips both(const std::string& one, const std::string& other = {}) {
+  return {std::min(one, other), std::max(one, other)};
+}
+
+using Fits = std::map<Chips, Constants>;
+
+Constants fit_without(const Chips& chips, std::span<const Case> cases,
                       const sheet::KernelFile& file) {
   std::vector<const Case*> taken;
   for (const Case& one : cases) {
-    if (is_product(one) && one.sample->gpu->id != gpu) taken.push_back(&one);
+    const std::string& chip = chip_of(one);
+    if (is_product(one) && chip != chips.first && chip != chips.second) taken.push_back(&one);
   }
   return fitted(Problem(std::move(taken), file, sheet::alone(file)));
+}
+
+/// Fits to all products, without each chip, and without each two.
+Fits make_fits(const std::set<std::string>& chips, std::span<const Case> cases,
+               const sheet::KernelFile& file, void (*progress)(std::size_t, std::size_t)) {
+  std::set<Chips> wanted{{}};
+  for (const std::string& one : chips) {
+    wanted.insert(both(one));
+    for (const std::string& other : chips) {
+      if (other != one) wanted.insert(both(one, other));
+    }
+  }
+  Fits fits;
+  for (const Chips& chips_left_out : wanted) {
+    if (progress != nullptr) progress(fits.size(), wanted.size());
+    fits.emplace(chips_left_out, fit_without(chips_left_out, cases, file));
+  }
+  if (progress != nullptr) progress(fits.size(), wanted.size());
+  return fits;
+}
+
+/// Errors of a kind of kernels on a GPU, and its chip.
+struct GroupErrors {
+  std::string chip;
+  std::vector<double> errors;
+};
+
+/// Errors of all groups by fits without their own chip and without `left_out`; empty: no other.
+std::map<Group, GroupErrors> errors_without(const std::string& left_out,
+                                            const std::set<std::string>& chips,
+                                            std::span<const Case> cases, const Fits& fits) {
+  const auto fitted_to = [&](const std::string& chip) {
+    return chips.contains(chip) ? chip : std::string();
+  };
+  std::map<Group, GroupErrors> all;
+  for (const Case& one : cases) {
+    const std::string& chip = chip_of(one);
+    if (chip == left_out) continue;
+    const Chips missing = both(fitted_to(chip), fitted_to(left_out));
+    GroupErrors& group = all[group_of(*one.sample)];
+    group.chip = chip;
+    group.errors.push_back(error_of(one, fits.at(missing)));
+  }
+  return all;
 }
 
 KernelScore score_of(const Group& group, const std::vector<double>& errors) {
@@ -168,40 +227,40 @@ KernelScore score_of(const Group& group, const std::vector<double>& errors) {
   return score;
 }
 
-/// Share of the errors of a group in the interval that those of other GPUs make.
-double covered(const Group& group, const std::map<Group, std::vector<double>>& errors) {
-  std::vector<scaling::Weighted> others;
-  for (const auto& [other, values] : errors) {
-    if (std::get<0>(other) == std::get<0>(group) || std::get<2>(other) != std::get<2>(group)) {
-      continue;
-    }
-    for (const double value : values) {
-      others.push_back({value, 1 / static_cast<double>(values.size())});
+/// Share of the errors of a kind of kernels that lie between the quantiles of `others`, which are
+/// of GPUs with other chips.
+double covered(const std::string& kernel, const std::vector<double>& own,
+               const std::map<Group, GroupErrors>& others) {
+  std::vector<scaling::Weighted> all;
+  for (const auto& [group, values] : others) {
+    if (std::get<2>(group) != kernel) continue;
+    for (const double value : values.errors) {
+      all.push_back({value, 1 / static_cast<double>(values.errors.size())});
     }
   }
-  if (others.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const double low = scaling::weighted_quantile(others, 0.05);
-  const double high = scaling::weighted_quantile(others, 0.95);
-  const std::vector<double>& own = errors.at(group);
+  if (all.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const double low = scaling::weighted_quantile(all, 0.05);
+  const double high = scaling::weighted_quantile(all, 0.95);
   const auto within =
       std::ranges::count_if(own, [&](double error) { return error >= low && error <= high; });
   return static_cast<double>(within) / static_cast<double>(own.size());
 }
 
 std::map<std::string, sheet::FittedConstant, std::less<>> with_jackknife(
-    const Constants& all, const std::map<std::string, Constants>& without,
-    const sheet::KernelFile& file) {
+    const Fits& fits, const std::set<std::string>& chips, const sheet::KernelFile& file) {
   std::map<std::string, sheet::FittedConstant, std::less<>> constants = file.kernels;
   for (const sheet::ConstantKey& one : sheet::fitted_to_kernels()) {
     std::vector<double> logs;
-    for (const auto& [gpu, fit] : without) logs.push_back(std::log(fit.*one.value));
+    for (const std::string& chip : chips) {
+      logs.push_back(std::log(fits.at(both(chip)).*one.value));
+    }
     const auto n = static_cast<double>(logs.size());
     const double centre = mean(logs);
     double squares = 0;
     for (const double log : logs) squares += (log - centre) * (log - centre);
     const double ninety = deviations_of_90 * std::sqrt((n - 1) / n * squares);
     sheet::FittedConstant& constant = constants.find(one.key)->second;
-    constant.value = all.*one.value;
+    constant.value = fits.at({}).*one.value;
     constant.low = constant.value * std::exp(-ninety);
     constant.high = constant.value * std::exp(ninety);
   }
@@ -217,40 +276,28 @@ Seconds kernel_time(const KernelSample& sample, const sheet::KernelConstants& co
 KernelFit fit_kernels(std::span<const KernelSample> samples, const sheet::KernelFile& file,
                       void (*progress)(std::size_t, std::size_t)) {
   std::vector<Case> cases;
-  std::set<std::string> gpus;
+  std::set<std::string> chips;
   for (const KernelSample& sample : samples) {
     cases.push_back(case_of(sample, file.constants));
-    if (is_product(cases.back())) gpus.insert(sample.gpu->id);
+    if (is_product(cases.back())) chips.insert(chip_of(cases.back()));
   }
   constexpr std::size_t least = 3;
-  if (gpus.size() < least) {
+  if (chips.size() < least) {
     throw ConfigError(fmt::format(
-        "these files have products of {} GPUs with data sheets, and a fit that leaves one out "
-        "needs {}. Add files.",
-        gpus.size(), least));
+        "these files have products of {} chips with data sheets, and fits that leave two of them "
+        "out need {}. Add files.",
+        chips.size(), least));
   }
-  const auto report = [&](std::size_t done) {
-    if (progress != nullptr) progress(done, gpus.size() + 1);
-  };
-  std::map<std::string, Constants> without;
-  for (const std::string& gpu : gpus) {
-    report(without.size());
-    without.emplace(gpu, fit_without(gpu, cases, file));
-  }
-  report(gpus.size());
-  const Constants all = fit_without("", cases, file);
-  report(gpus.size() + 1);
-  std::map<Group, std::vector<double>> errors;
-  for (const Case& one : cases) {
-    const auto fit = without.find(one.sample->gpu->id);
-    const Constants& constants = fit == without.end() ? all : fit->second;
-    errors[group_of(*one.sample)].push_back(error_of(one, constants));
-  }
+  const Fits fits = make_fits(chips, cases, file, progress);
   KernelFit made;
-  made.fitted = with_jackknife(all, without, file);
-  for (const auto& [group, values] : errors) {
-    made.scores.push_back(score_of(group, values));
-    made.scores.back().covered = covered(group, errors);
+  made.fitted = with_jackknife(fits, chips, file);
+  std::map<std::string, std::map<Group, GroupErrors>> others;
+  for (const auto& [group, values] : errors_without({}, chips, cases, fits)) {
+    made.scores.push_back(score_of(group, values.errors));
+    if (!others.contains(values.chip)) {
+      others.emplace(values.chip, errors_without(values.chip, chips, cases, fits));
+    }
+    made.scores.back().covered = covered(std::get<2>(group), values.errors, others.at(values.chip));
   }
   return made;
 }

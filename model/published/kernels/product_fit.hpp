@@ -30,17 +30,18 @@ struct KernelScore {
 /// Constants of products alone, fitted to products, and how they do where they were not fitted.
 struct KernelFit {
   std::map<std::string, sheet::FittedConstant, std::less<>> fitted;  ///< by key, to all GPUs
-  std::vector<KernelScore> scores;  ///< each GPU by the fit without it, in the order of their names
+  std::vector<KernelScore> scores;  ///< each GPU by the fit without its chip, in order of names
 };
 
 /// Fits fitted_to_kernels() to the products among the samples, all GPUs and precisions alike:
 ///   least Σ_g n / n_g Σ 2 (√(1 + z²) - 1) + Σ (ln(p / prior) / spread)²,  z = ln(t / t_measured) /
 ///   0.1
 /// with n = 60 samples for each group g. Priors are those of `file`. Intervals of constants are
-/// 90 % by the jackknife over GPUs. No constant is fitted to convolutions, which take those of the
+/// 90 % by the jackknife over chips. No constant is fitted to convolutions, which take those of the
 /// same fit and of trainings. The interval of a product on a GPU lies between the quantiles of 5
-/// and 95 % of ln(measured / t) on all others, each by a fit without it, GPUs alike. `progress` is
-/// called with fits done and all of them. Throws ConfigError for products of fewer than three GPUs.
+/// and 95 % of ln(measured / t) on GPUs of other chips, alike, each by a fit without its chip and
+/// without the chip that is judged. `progress` is called with fits done and all of them. Throws
+/// ConfigError for products of fewer than three chips.
 KernelFit fit_kernels(std::span<const KernelSample> samples, const sheet::KernelFile& file,
                       void (*progress)(std::size_t, std::size_t) = nullptr);
 
