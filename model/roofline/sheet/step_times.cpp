@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <limits>
-#include <utility>
 #include <variant>
 
 #include "core/base/error.hpp"
@@ -52,6 +53,8 @@ double kernels_per_tensor(const ComputeTraits& traits, const KernelConstants& co
   }
   fail_expectation("update is an UpdateKernels");
 }
+
+constexpr std::size_t passes_of_a_layer = static_cast<std::size_t>(Pass::accumulate) + 1;
 
 bool is_half(DType dtype) {
   return element_bytes(dtype) == 2;
@@ -117,7 +120,8 @@ StepTimes::StepTimes(const Network& network, const Device& device, const Run& ru
       stated_(traits.stated),
       ways_(ways_of(traits, family_of(network))),
       may_be_direct_(std::ranges::any_of(ways_, is_direct)),
-      arithmetic_(arithmetic_in(device, run.dtype)) {
+      arithmetic_(arithmetic_in(device, run.dtype)),
+      work_(network.layers().size() * passes_of_a_layer) {
   EXPECT(has_kernel_times(device));
   if (!stated_) ways_.push_back(quickest_way(traits, family_of(network)));
   take(constants);
@@ -139,20 +143,24 @@ void StepTimes::take(const KernelConstants& constants) {
   find_scale();
 }
 
-/// The iteration of each way, from which scale and doubt follow.
+/// The iteration of each way, from which scale and doubt follow; one way has neither.
 void StepTimes::find_scale() {
-  std::vector<double> logs(ways_.size(), 0);
+  if (stated_ && ways_.size() == 1) return;
+  std::vector<Seconds> iterations(ways_.size());
+  for (const auto& steps : {forward_steps(*network_), backward_steps(*network_)}) {
+    for (const Step step : steps) {
+      const StepWork& work = work_of(step);
+      for (std::size_t way = 0; way < ways_.size(); ++way) iterations[way] += time(work, way);
+    }
+  }
+  std::vector<double> logs;
   double sum = 0;
   double logarithms = 0;
-  for (std::size_t way = 0; way < ways_.size(); ++way) {
-    Seconds all;
-    for (const auto& steps : {forward_steps(*network_), backward_steps(*network_)}) {
-      for (const Step step : steps) all += time(work_of(step), way);
-    }
-    logs[way] = std::log(all.si());
-    if (way >= nominal_ways()) continue;
+  for (const Seconds all : iterations) {
+    logs.push_back(std::log(all.si()));
+    if (logs.size() > nominal_ways()) continue;
     sum += all.si();
-    logarithms += logs[way];
+    logarithms += logs.back();
   }
   const auto count = static_cast<double>(nominal_ways());
   scale_ = count == 1 ? 1 : std::exp(logarithms / count) / (sum / count);
@@ -160,10 +168,13 @@ void StepTimes::find_scale() {
   doubt_ = stated_ ? (most - least) / 2 : std::max(0.0, logarithms / count - logs.back());
 }
 
-StepTimes::ProductKey StepTimes::key_of(const Product& product) {
-  return {product.kind,     product.pass,     product.groups,   product.m,
-          product.n,        product.k,        product.elements, product.activations,
-          product.winograd, product.channels, product.stride};
+std::size_t StepTimes::ProductHash::operator()(const Product& product) const {
+  constexpr std::size_t odd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  std::size_t all = static_cast<std::size_t>(product.pass);
+  for (const double size : {product.m, product.n, product.k, product.elements}) {
+    all = (all ^ std::hash<double>()(size)) * odd;
+  }
+  return all ^ (all >> 32);
 }
 
 /// Times by the better kind of arithmetic.
@@ -187,7 +198,7 @@ StepTimes::ProductTimes StepTimes::timed(const Product& product) const {
 }
 
 std::size_t StepTimes::place_of(const Product& product) {
-  const auto [found, is_new] = places_.try_emplace(key_of(product), products_.size());
+  const auto [found, is_new] = places_.try_emplace(product, products_.size());
   if (is_new) {
     products_.push_back(product);
     times_.push_back(timed(product));
@@ -197,39 +208,40 @@ std::size_t StepTimes::place_of(const Product& product) {
 
 StepTimes::StepWork StepTimes::counted(Step step) {
   const Layer& layer = network_->layer(step.layer);
-  StepWork work;
+  StepWork work{true, step_products_.size(), 0, step_passes_.size()};
   const double rows = passes_.computed_rows(step.layer, ways_.front());
-  std::vector<Product> products = products_of(*network_, step, run_.batch);
+  const auto count = [&](Step of) {
+    for (const Product& product : products_of(*network_, of, run_.batch)) {
+      if (rows == 1) step_products_.push_back(place_of(product));
+      if (rows > 0 && rows < 1) step_products_.push_back(place_of(with_rows(product, rows)));
+    }
+  };
+  count(step);
   if (step.pass == Pass::backward_filter && ways_.front().input_gradient &&
       reads_input(*network_, layer)) {
-    const Step of_input{step.layer, Pass::backward_data};
-    for (const Product& product : products_of(*network_, of_input, run_.batch)) {
-      products.push_back(product);
-    }
+    count({step.layer, Pass::backward_data});
   }
-  for (const Product& product : products) {
-    if (rows == 1) work.products.push_back(place_of(product));
-    if (rows > 0 && rows < 1) work.products.push_back(place_of(with_rows(product, rows)));
-  }
-  for (const ComputeTraits& way : ways_) work.passes.push_back(passes_.count(step, way));
+  work.product_count = step_products_.size() - work.products;
+  for (const ComputeTraits& way : ways_) step_passes_.push_back(passes_.count(step, way));
   return work;
 }
 
 const StepTimes::StepWork& StepTimes::work_of(Step step) {
-  const std::pair key(step.layer.index(), step.pass);
-  const auto found = work_.find(key);
-  return found != work_.end() ? found->second : work_.emplace(key, counted(step)).first->second;
+  StepWork& work =
+      work_[step.layer.index() * passes_of_a_layer + static_cast<std::size_t>(step.pass)];
+  if (!work.counted) work = counted(step);
+  return work;
 }
 
 Seconds StepTimes::time(const StepWork& work, std::size_t way) const {
   const ComputeTraits& traits = ways_[way];
   const double bytes = traits.float_math ? f32_bytes : arithmetic_.front().element_bytes;
-  const MemoryPasses& passes = work.passes[way];
+  const MemoryPasses& passes = step_passes_[work.passes + way];
   Seconds time = Bytes(passes.elements * bytes) * of_passes_ + passes.kernels * overhead_;
-  for (const std::size_t place : work.products) {
-    const ProductTimes& product = times_[place];
-    const bool direct = is_direct(traits);
-    const bool last = traits.layout == ImageLayout::channels_last;
+  const bool direct = is_direct(traits);
+  const bool last = traits.layout == ImageLayout::channels_last;
+  for (std::size_t i = 0; i < work.product_count; ++i) {
+    const ProductTimes& product = times_[step_products_[work.products + i]];
     time += direct ? product.direct : last ? product.channels_last : product.channels_first;
     time += overhead_;
   }

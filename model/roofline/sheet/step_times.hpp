@@ -1,6 +1,6 @@
 #pragma once
-#include <map>
-#include <tuple>
+#include <cstddef>
+#include <unordered_map>
 #include <vector>
 
 #include "core/cluster/cluster.hpp"
@@ -63,15 +63,17 @@ class StepTimes {
     Seconds channels_last;
     Seconds direct;
   };
-  /// Work of a step.
+  /// Work of a step: places in step_products_, and in step_passes_ one for each way.
   struct StepWork {
-    std::vector<std::size_t> products;  ///< places in products_
-    std::vector<MemoryPasses> passes;   ///< by way
+    bool counted = false;
+    std::size_t products = 0;
+    std::size_t product_count = 0;
+    std::size_t passes = 0;
   };
-  using ProductKey = std::tuple<ProductKind, Pass, double, double, double, double, double, double,
-                                double, double, double>;
+  struct ProductHash {
+    std::size_t operator()(const Product& product) const;
+  };
 
-  [[nodiscard]] static ProductKey key_of(const Product& product);
   [[nodiscard]] StepWork counted(Step step);
   [[nodiscard]] std::size_t place_of(const Product& product);
   [[nodiscard]] ProductTimes timed(const Product& product) const;
@@ -89,8 +91,10 @@ class StepTimes {
   bool may_be_direct_;               ///< one of the ways has only direct algorithms
   std::vector<Arithmetic> arithmetic_;  ///< that products may take
   std::vector<Product> products_;
-  std::map<ProductKey, std::size_t> places_;
-  std::map<std::pair<std::size_t, Pass>, StepWork> work_;
+  std::unordered_map<Product, std::size_t, ProductHash> places_;  ///< in products_
+  std::vector<StepWork> work_;                                    ///< by layer and pass
+  std::vector<std::size_t> step_products_;                        ///< places in products_
+  std::vector<MemoryPasses> step_passes_;
 
   // By the constants:
   const KernelConstants* constants_ = nullptr;
