@@ -458,22 +458,13 @@ std::vector<std::string> FrameworkDefaults::notes() const {
   return all;
 }
 
-/// How it exchanges gradients on a cluster of data sheets, as the model of scaling reads profiles.
-model::scaling::FrameworkTraits exchange_traits_of(const FrameworkProfile& profile) {
-  if (profile.match.empty()) return model::scaling::traits_of(profile);
-  std::string text = profile.match.front();
-  std::ranges::replace(text, '*', ' ');
-  std::vector<std::string> guesses;
-  return model::scaling::framework_traits(text, "", {profile}, guesses);
-}
-
 }  // namespace
 
 FrameworkChoice framework_choice(const FrameworkProfile& profile,
                                  const FrameworkQuestion& question) {
   EXPECT(question.cluster != nullptr);
   FrameworkChoice choice = FrameworkDefaults(profile, question).choice();
-  if (!question.fitted) choice.values.exchange_traits = exchange_traits_of(profile);
+  if (!question.fitted) choice.values.exchange_traits = model::scaling::traits_of(profile);
   return choice;
 }
 
