@@ -216,7 +216,7 @@ class Assumptions(ProgramTest):
             self.assertNotIn("is assumed", json.dumps(stated["notes"]))
 
     def test_switches_that_add_and_are_slower_say_why(self):
-        for words, slower in [(["dgx_h100", "--framework", "cntk"], False), (["dgx_a100", "--framework", "horovod"], True),
+        for words, slower in [(["dgx_h100", "--framework", "cntk"], False), (["dgx_a100", "--framework", "pytorch_ddp"], True),
                               (["dgx_a100"], False), (["p40x16", "--framework", "pytorch_ddp"], True)]:
             asked = ["predict", "--network", "resnet50", "--ranks", "16", "--format", "json", "--cluster", *words]
             without, with_switches = (json.loads(run(*asked, *more).stdout)["predictions"][0] for more in ([], ["--sharp"]))

@@ -57,6 +57,26 @@ TEST(PublishedSoftware, IsTheUsualOneWhereNobodyKnowsIt) {
   EXPECT_EQ(traits.optimizer, Optimizer::adam);
 }
 
+TEST(PublishedSoftware, HasLibrariesOfBeforeItsRelease) {
+  const std::vector<FrameworkProfile> profiles = load_frameworks();
+  const NetworkInPrecision resnet{NetworkFamily::cnn, ElementWidth::four_bytes, "ResNet-50"};
+  const auto libraries = [&](std::string_view text, std::optional<ReleaseMonth> released) {
+    return published_software(profiles, text, resnet, released).traits.libraries;
+  };
+  EXPECT_NEAR(libraries("TensorFlow 1.8", ReleaseMonth{2018, 4}), 2017.85, 1e-9);
+  EXPECT_NEAR(libraries("own code", ReleaseMonth{2018, 4}), 2017.85, 1e-9);
+  const double usual = usual_traits(NetworkFamily::cnn).libraries;
+  EXPECT_EQ(libraries("PyTorch 2.1", ReleaseMonth{2023, 10}), usual);
+  EXPECT_EQ(libraries("PyTorch", {}), usual);
+}
+
+TEST(PublishedSoftware, OfOneBenchmarkIsNotThatOfItsRelease) {
+  const std::vector<FrameworkProfile> profiles = load_frameworks();
+  const NetworkInPrecision resnet{NetworkFamily::cnn, ElementWidth::four_bytes, "ResNet-50"};
+  EXPECT_TRUE(published_software(profiles, "TensorFlow 1.12.0", resnet).traits.frozen_norm);
+  EXPECT_FALSE(published_software(profiles, "TensorFlow 1.12", resnet).traits.frozen_norm);
+}
+
 TEST(Optimizers, KeepAsManyNumbersAsTheirRulesRead) {
   EXPECT_EQ(optimizer_states(Optimizer::none), 0);
   EXPECT_EQ(optimizer_states(Optimizer::accumulate), 0);

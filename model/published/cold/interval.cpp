@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "model/fits/levenberg.hpp"
+#include "model/fits/piecewise.hpp"
 #include "model/published/scaling/fit/interval.hpp"
 
 namespace dlscale::model::cold {
@@ -19,7 +20,17 @@ using Terms = std::array<double, term_count>;
 constexpr Terms usual{-2.4, 0.4, 0.1, 0.3};
 constexpr Terms spread{1.0, 0.3, 0.3, 0.3};
 constexpr double hold = 1.0 / 300;  // weight of the priors beside errors of weight 1
-constexpr double widened = 1.2;
+
+/// Student's interval of one more member of a sample of `count` ≥ 2, over that of the sample where
+/// its deviation is known: t(0.95, n - 1) / z √(1 + 1/n), t by the first terms of its expansion in
+/// 1/(n - 1) [Abramowitz & Stegun 26.7.5].
+double for_one_more(double count) {
+  constexpr double z = deviations_of_90;
+  const double v = count - 1;
+  const double first = (std::pow(z, 3) + z) / 4;
+  const double second = (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / 96;
+  return (1 + (first + second / v) / (v * z)) * std::sqrt(1 + 1 / count);
+}
 
 Terms features(const ColdError& error) {
   return {1, error.half ? 1.0 : 0.0, error.attention ? 1.0 : 0.0, error.old ? 1.0 : 0.0};
@@ -60,9 +71,9 @@ Terms next(std::span<const ColdError> errors, double weights, const Terms& terms
 }  // namespace
 
 void fit_interval(std::span<const ColdError> errors, sheet::KernelConstants& constants) {
-  EXPECT(!errors.empty());
   double weights = 0;
   for (const ColdError& error : errors) weights += error.weight;
+  EXPECT(weights > 1.5);
   Terms terms = usual;
   for (int round = 0; round < 100; ++round) terms = next(errors, weights, terms);
   std::vector<scaling::Weighted> scaled;
@@ -73,8 +84,9 @@ void fit_interval(std::span<const ColdError> errors, sheet::KernelConstants& con
   constants.interval_half = terms[1];
   constants.interval_sequences = terms[2];
   constants.interval_old = terms[3];
-  constants.interval_low = std::min(widened * scaling::weighted_quantile(scaled, 0.05), -0.1);
-  constants.interval_high = std::max(widened * scaling::weighted_quantile(scaled, 0.95), 0.1);
+  const double wider = for_one_more(weights);
+  constants.interval_low = std::min(wider * scaling::weighted_quantile(scaled, 0.05), -0.1);
+  constants.interval_high = std::max(wider * scaling::weighted_quantile(scaled, 0.95), 0.1);
 }
 
 }  // namespace dlscale::model::cold

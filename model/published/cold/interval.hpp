@@ -17,9 +17,10 @@ struct ColdError {
 /// Sets the constants of the interval. Its terms, each with a prior, make errors of Laplace's
 /// distribution likeliest:
 ///   Σ w (ln s + |e| / s) / Σ w + Σ ((term − prior) / spread)² / 300,  s = e^(sum of terms)
-/// low and high are 1.2 times the weighted quantiles at 5 and 95 % of e / s: sources that nobody
-/// has seen differ more than those that left each other out. [1.2 and priors: judgements] Requires
-/// at least one error.
+/// low and high are the weighted quantiles at 5 and 95 % of e / s, times Student's factor for one
+/// more source than the n of the errors, which share a weight of 1 each:
+///   t(0.95, n − 1) / 1.645 √(1 + 1/n)
+/// [priors: judgements] Requires errors of at least two sources.
 void fit_interval(std::span<const ColdError> errors, sheet::KernelConstants& constants);
 
 }  // namespace dlscale::model::cold

@@ -21,7 +21,6 @@ constexpr std::array fitted_keys{
     ConstantKey{"em", &KernelConstants::memory_efficiency},
     ConstantKey{"w", &KernelConstants::boost_weight},
     ConstantKey{"old", &KernelConstants::old_convolution},
-    ConstantKey{"oldtc", &KernelConstants::old_tensor_convolution},
 };
 
 constexpr std::array fixed_keys{
@@ -41,6 +40,7 @@ constexpr std::array fixed_keys{
     ConstantKey{"filtered_3x3", &KernelConstants::filtered_3x3},
     ConstantKey{"filtered_5x5", &KernelConstants::filtered_5x5},
     ConstantKey{"old_half", &KernelConstants::old_half},
+    ConstantKey{"old_tensor", &KernelConstants::old_tensor_ages},
     ConstantKey{"graph", &KernelConstants::recorded},
     ConstantKey{"new_libraries", &KernelConstants::new_libraries},
     ConstantKey{"years_of_age", &KernelConstants::years_of_age},

@@ -20,14 +20,13 @@ struct Tile {
 /// The file has a source for each.
 struct KernelConstants {
   // Fitted to published trainings:
-  double efficiency = 1;              ///< of the peak at the sustained clock, in large products
-  double convolution = 1;             ///< factor on it for convolutions
-  double weight_gradient = 1;         ///< a further one for the gradient of their weights
-  double kernel_overhead = 1;         ///< seconds of a kernel beside its work, with its launch
-  double memory_efficiency = 1;       ///< e_m: part of the memory bandwidth
-  double boost_weight = 1;            ///< w: place of the clock between base and boost
-  double old_convolution = 1;         ///< factor of libraries of age 1 on ordinary cores
-  double old_tensor_convolution = 1;  ///< on tensor cores
+  double efficiency = 1;         ///< of the peak at the sustained clock, in large products
+  double convolution = 1;        ///< factor on it for convolutions
+  double weight_gradient = 1;    ///< a further one for the gradient of their weights
+  double kernel_overhead = 1;    ///< seconds of a kernel beside its work, with its launch
+  double memory_efficiency = 1;  ///< e_m: part of the memory bandwidth
+  double boost_weight = 1;       ///< w: place of the clock between base and boost
+  double old_convolution = 1;    ///< factor of libraries of age 1 on ordinary cores
 
   // Fixed by physics, published times of kernels or judgement:
   double roof_power = 1;          ///< p: joins computing and memory
@@ -46,6 +45,7 @@ struct KernelConstants {
   double filtered_3x3 = 1;        ///< least input channels of 3 × 3 filters that have it
   double filtered_5x5 = 1;        ///< least input and output channels of 5 × 5 filters
   double old_half = 1;          ///< slowness of passes over 16-bit elements with libraries of age 1
+  double old_tensor_ages = 1;   ///< times that age counts on tensor cores
   double recorded = 1;          ///< factor on the overhead of kernels in a recorded graph
   double new_libraries = 1;     ///< year from which on libraries are of age 0
   double years_of_age = 1;      ///< by which those of age 1 are older

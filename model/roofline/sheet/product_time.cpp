@@ -91,8 +91,8 @@ double direct(const Product& product, const Arithmetic& on, const Rates& rates,
 double by_best_algorithm(double tiled, const Product& product, bool tensor_cores, double age,
                          const KernelConstants& constants) {
   if (product.kind != ProductKind::convolution) return tiled;
-  const double old = tensor_cores ? constants.old_tensor_convolution : constants.old_convolution;
-  const double slowed = tiled / std::pow(old, age);
+  const double ages = tensor_cores ? constants.old_tensor_ages * age : age;
+  const double slowed = tiled / std::pow(constants.old_convolution, ages);
   const bool filtered = product.winograd > 0 && !tensor_cores;
   return filtered ? std::min(slowed, tiled / product.winograd) : slowed;
 }

@@ -28,12 +28,13 @@ struct Arithmetic {
 ///   shared = reads · F s (1/b_m + 1/b_n) / (2 · 128)        flop a clock against shared memory
 ///   t_m    = elements · s / (e_m B)
 ///   t      = (t_c^p + t_m^p)^(1/p)
-/// Libraries of age a take t_c / old^a for convolutions. Minimal filtering divides t_c on ordinary
-/// cores instead, where that is quicker. Depths of convolutions on tensor cores count in multiples
-/// of 8 channels; the gradient of data of strided convolutions reaches a part of the rate. Products
-/// alone have a clock that power limits: · (1 + L^4)^(-board/4), L the board's load, and other
-/// reads on tensor cores (alone()). Direct convolutions, of few channels a group, load an operand
-/// from shared memory for each multiply-add, and compute without tiles:
+/// Libraries of age a take t_c / old^a for convolutions, on tensor cores t_c / old^(2 a). Minimal
+/// filtering divides t_c on ordinary cores instead, where that is quicker. Depths of convolutions
+/// on tensor cores count in multiples of 8 channels; the gradient of data of strided convolutions
+/// reaches a part of the rate. Products alone have a clock that power limits: · (1 +
+/// L^4)^(-board/4), L the board's load, and other reads on tensor cores (alone()). Direct
+/// convolutions, of few channels a group, load an operand from shared memory for each multiply-add,
+/// and compute without tiles:
 ///   t_c    = g m n k s / (S · 128 · clock)
 /// Symbols are those of KernelConstants and Arithmetic. [tiles and waves: NVIDIA, "Matrix
 /// multiplication background user's guide"; constants and their sources:

@@ -152,9 +152,18 @@ TEST(ColdInterval, HoldsNineOfTenErrorsAndItsMargin) {
   fit_interval(errors, found);
   EXPECT_NEAR(found.interval_half, std::log(2), 0.1);
   EXPECT_NEAR(std::exp(found.interval_always), 0.05, 0.005);
-  // 5 % of errors on each side are beyond ln 10 scales; 1.2 of that is the end.
-  EXPECT_NEAR(found.interval_low, -1.2 * std::log(10), 0.3);
-  EXPECT_NEAR(found.interval_high, 1.2 * std::log(10), 0.3);
+  // 5 % of errors on each side are beyond ln 10 scales.
+  EXPECT_NEAR(found.interval_low, -std::log(10), 0.25);
+  EXPECT_NEAR(found.interval_high, std::log(10), 0.25);
+
+  // Seven sources say less of one more: t(0.95, 6) = 1.943 for 1.645, and its own deviation.
+  constexpr double sources = 7;
+  for (ColdError& error : errors) error.weight = sources / 4000;
+  sheet::KernelConstants of_few;
+  fit_interval(errors, of_few);
+  const double wider = 1.943 / 1.645 * std::sqrt(1 + 1 / sources);
+  EXPECT_NEAR(of_few.interval_low / found.interval_low, wider, 0.01);
+  EXPECT_NEAR(of_few.interval_high / found.interval_high, wider, 0.01);
 }
 
 }  // namespace

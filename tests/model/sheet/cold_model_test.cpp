@@ -26,23 +26,19 @@ constexpr double printed = 1e-6;
 constexpr double close = 1e-3;
 constexpr double most = 1e18;
 
-/// The constants that the files of times were made with.
-KernelConstants constants_of_files() {
-  KernelConstants constants = nominal_constants();
-  constants.efficiency = 0.93969;
-  constants.convolution = 0.94025;
-  constants.weight_gradient = 0.86107;
-  constants.kernel_overhead = 1.1765e-5;
-  constants.memory_efficiency = 0.86577;
-  constants.boost_weight = 0.51474;
-  constants.old_convolution = 0.63128;
-  constants.old_tensor_convolution = 0.33954;
-  return constants;
+/// A file beside the tables of times.
+std::string path_of(const std::string& file) {
+  return std::string(DLSCALE_SOURCE_DIR) + "/tests/data/" + file;
+}
+
+/// The constants that the tables were made with.
+KernelConstants constants_of_tables() {
+  return load_kernel_constants(path_of("cold_kernels.yaml"));
 }
 
 template <std::size_t N>
 CsvTable read(const std::string& file, const std::array<CsvColumn, N>& columns) {
-  return {std::string(DLSCALE_SOURCE_DIR) + "/tests/data/" + file, "times of kernels", columns};
+  return {path_of(file), "times of kernels", columns};
 }
 
 Product product_in(const CsvTable& table, std::size_t row) {
@@ -107,7 +103,7 @@ TEST(ColdModel, TimesProductsAsTheScriptThatFittedIt) {
                                                {"us_without_launch"}}};
   const CsvTable table = read("cold_products.csv", columns);
   ASSERT_GT(table.size(), 100U);
-  const KernelConstants constants = constants_of_files();
+  const KernelConstants constants = constants_of_tables();
   for (std::size_t row = 0; row < table.size(); ++row) {
     const Product product = product_in(table, row);
     const Arithmetic on = arithmetic_in(table, row);
@@ -228,7 +224,7 @@ TEST(ColdModel, TimesStepsAsTheFileOfEveryWayToTrain) {
        {"parameters"}, {"tensors"},       {"forward_ms"}, {"backward_ms"},    {"update_ms"}}};
   const CsvTable table = read("cold_ways.csv", columns);
   ASSERT_GT(table.size(), 200U);
-  const KernelConstants constants = constants_of_files();
+  const KernelConstants constants = constants_of_tables();
   const std::map<std::string, Device> devices = devices_of_file();
   for (std::size_t row = 0; row < table.size(); ++row) {
     const Way way(table, row);

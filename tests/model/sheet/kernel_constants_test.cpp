@@ -96,8 +96,7 @@ std::string loaded_with(std::string_view section) {
 }
 
 TEST(KernelConstants, HaveFitsWithoutASet) {
-  const std::string fitted =
-      "fitted: {e: 0.9, conv: 1, convw: 1, t0: 1e-5, em: 1, w: 1, old: 1, oldtc: 1}";
+  const std::string fitted = "fitted: {e: 0.9, conv: 1, convw: 1, t0: 1e-5, em: 1, w: 1, old: 1}";
   const std::string interval =
       "interval: {one: -2, half: 0, transformer: 0, old: 0, low: -1, high: 3}";
   EXPECT_EQ(loaded_with("without:\n  - {set: one, " + fitted + ", " + interval + "}\n"),
