@@ -34,7 +34,8 @@ LatentAttention read_attention(const JsonFields& mla) {
 
 CaseNetwork read_network(const JsonFields& network) {
   network.expect_spelling({"name", "parameters", "layers", "hidden", "heads", "seq", "vocab", "ffn",
-                           "kv_heads", "head_dim", "gated_mlp", "active_parameters", "moe", "mla"});
+                           "kv_heads", "head_dim", "gated_mlp", "tied_embeddings",
+                           "active_parameters", "moe", "mla"});
   CaseNetwork read;
   read.name = network.text("name");
   read.parameters = network.whole("parameters", scalars);
@@ -47,24 +48,38 @@ CaseNetwork read_network(const JsonFields& network) {
   read.kv_heads = network.whole_if("kv_heads", scalars);
   read.head_dim = network.whole_if("head_dim", scalars);
   read.gated_mlp = network.flag_if("gated_mlp");
+  read.tied_embeddings = network.flag_if("tied_embeddings");
   read.active_parameters = network.whole_if("active_parameters", scalars);
   if (const auto moe = network.object_if("moe")) read.moe = read_experts(*moe);
   if (const auto mla = network.object_if("mla")) read.mla = read_attention(*mla);
   return read;
 }
 
+CaseProbe read_probe(const JsonFields& probe) {
+  probe.expect_spelling({"bytes", "all_reduce_busbw", "all_gather_busbw", "node_all_reduce_busbw",
+                         "node_all_gather_busbw", "reduce_scatter_busbw",
+                         "node_reduce_scatter_busbw"});
+  const auto bandwidth = [&](std::string_view key) {
+    return BytesPerSecond(probe.real(key, bandwidths));
+  };
+  return {Bytes(probe.real("bytes", {1, 1e15})), bandwidth("all_reduce_busbw"),
+          bandwidth("all_gather_busbw"), bandwidth("node_all_reduce_busbw"),
+          bandwidth("node_all_gather_busbw")};
+}
+
 CaseCluster read_case_cluster(const JsonFields& cluster) {
-  cluster.expect_spelling({"gpu", "intra_node", "inter_node"});
+  cluster.expect_spelling({"gpu", "intra_node", "inter_node", "probe"});
   CaseCluster read;
   read.gpu = cluster.text("gpu");
   read.intra_node = read_link(cluster.object("intra_node"));
   if (const auto link = cluster.object_if("inter_node")) read.inter_node = read_link(*link);
+  if (const auto probe = cluster.object_if("probe")) read.probe = read_probe(*probe);
   return read;
 }
 
 CaseParallelism read_parallelism(const JsonFields& parallel) {
   parallel.expect_spelling({"micro_batch", "virtual_pipeline", "schedule", "sequence_parallel",
-                            "recompute", "zero_stage", "compile"});
+                            "recompute", "zero_stage", "compile", "async_tp", "stage_layers"});
   CaseParallelism read;
   read.dp = parallel.count("dp", workers);
   read.tp = parallel.count("tp", workers);
@@ -78,17 +93,26 @@ CaseParallelism read_parallelism(const JsonFields& parallel) {
   read.recompute = parallel.text_if("recompute");
   read.zero_stage = parallel.count_if("zero_stage", {0, 3});
   read.compile = parallel.flag_if("compile");
+  read.async_tp = parallel.flag_if("async_tp");
+  for (const double layers : parallel.reals_if("stage_layers", {0, 1e6})) {
+    if (layers != std::floor(layers)) {
+      parallel.refuse("stage_layers", "and stages hold whole layers");
+    }
+    read.stage_layers.push_back(static_cast<int>(layers));
+  }
   return read;
 }
 
 CaseRun read_run(const JsonFields& run) {
-  run.expect_spelling({"framework", "synchronisation", "overlap", "input", "parallel"});
+  run.expect_spelling(
+      {"framework", "synchronisation", "overlap", "input", "attention", "parallel"});
   CaseRun read;
   read.framework = run.text("framework");
   read.synchronisation =
       parse_synchronisation(run.text("synchronisation"), run.where("synchronisation"));
   read.overlap = parse_overlap(run.text("overlap"), run.where("overlap"));
   read.input = parse_input(run.text("input"), run.where("input"));
+  read.attention = run.text_if("attention");
   read.parallel = read_parallelism(run.object("parallel"));
   return read;
 }

@@ -45,6 +45,7 @@ struct CaseNetwork {
   std::optional<std::int64_t> kv_heads = {};
   std::optional<std::int64_t> head_dim = {};  ///< if it is not hidden / heads
   std::optional<bool> gated_mlp = {};
+  std::optional<bool> tied_embeddings = {};  ///< words are decoded by the table that encodes them
   std::optional<std::int64_t> active_parameters = {};  ///< parameters that a token uses
   std::optional<MixtureOfExperts> moe = {};
   std::optional<LatentAttention> mla = {};
@@ -61,11 +62,23 @@ struct CaseLink {
   bool operator==(const CaseLink&) const = default;
 };
 
+/// Bus bandwidths of collectives of `bytes` that were measured on the cluster before, apart from
+/// trainings, in the convention of nccl-tests: over all GPUs, and in one node.
+struct CaseProbe {
+  Bytes bytes = {};
+  BytesPerSecond all_reduce = {};
+  BytesPerSecond all_gather = {};
+  BytesPerSecond node_all_reduce = {};
+  BytesPerSecond node_all_gather = {};
+  bool operator==(const CaseProbe&) const = default;
+};
+
 /// Nominal hardware of a training.
 struct CaseCluster {
   std::string gpu;  ///< name on its data sheet: "V100-SXM2-16GB"
   CaseLink intra_node = {};
   std::optional<CaseLink> inter_node = {};  ///< empty only with one node
+  std::optional<CaseProbe> probe = {};
   bool operator==(const CaseCluster&) const = default;
 };
 
@@ -91,6 +104,8 @@ struct CaseParallelism {
   std::string recompute = {};
   std::optional<int> zero_stage = {};  ///< 0 … 3
   std::optional<bool> compile = {};
+  std::optional<bool> async_tp = {};   ///< tensor-parallel messages run under products
+  std::vector<int> stage_layers = {};  ///< layers of each stage; empty: not stated
   bool operator==(const CaseParallelism&) const = default;
 };
 
@@ -100,6 +115,7 @@ struct CaseRun {
   Synchronisation synchronisation = Synchronisation::other;
   Overlap overlap = Overlap::unknown;
   Input input = Input::unknown;
+  std::string attention = {};  ///< its kernels: "flash"; empty: not stated
   CaseParallelism parallel = {};
   bool operator==(const CaseRun&) const = default;
 };
@@ -119,8 +135,8 @@ struct GivenPoint {
 };
 
 /// A training whose speed is to be predicted (schema dlscale.case/1). It has everything that a
-/// predictor may read. Its measurements are an Outcome (model/published/cases/prediction.hpp), which a
-/// CaseFile stores beside it.
+/// predictor may read. Its measurements are an Outcome (model/published/cases/prediction.hpp),
+/// which a CaseFile stores beside it.
 struct ScalingCase {
   std::string id;   ///< "set/slug", unique in its file
   std::string set;  ///< the measured data set of the training

@@ -1,0 +1,250 @@
+#include "model/parallel/time/constants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.hpp"
+#include "core/config/config_file.hpp"
+#include "core/config/config_path.hpp"
+
+namespace dlscale::model::parallel_time {
+namespace {
+
+constexpr std::array fitted_keys{
+    TimeConstantKey{"product", &TimeConstants::product},
+    TimeConstantKey{"tile_start", &TimeConstants::tile_start},
+    TimeConstantKey{"ridge", &TimeConstants::ridge},
+    TimeConstantKey{"memory", &TimeConstants::memory},
+    TimeConstantKey{"elementwise", &TimeConstants::elementwise},
+    TimeConstantKey{"attention_triton", &TimeConstants::attention_triton},
+    TimeConstantKey{"attention_flash2", &TimeConstants::attention_flash2},
+    TimeConstantKey{"attention_fall", &TimeConstants::attention_fall},
+    TimeConstantKey{"attention_native", &TimeConstants::attention_native},
+    TimeConstantKey{"gap", &TimeConstants::gap},
+    TimeConstantKey{"launch", &TimeConstants::launch},
+    TimeConstantKey{"host_collective", &TimeConstants::host_collective},
+    TimeConstantKey{"node_start", &TimeConstants::node_start},
+    TimeConstantKey{"network_start", &TimeConstants::network_start},
+    TimeConstantKey{"slow_network_start", &TimeConstants::slow_network_start},
+    TimeConstantKey{"node_share", &TimeConstants::node_share},
+    TimeConstantKey{"network_share", &TimeConstants::network_share},
+    TimeConstantKey{"step_fixed", &TimeConstants::step_fixed},
+    TimeConstantKey{"tensor_update", &TimeConstants::tensor_update},
+    TimeConstantKey{"stage_message", &TimeConstants::stage_message},
+    TimeConstantKey{"interference", &TimeConstants::interference},
+    TimeConstantKey{"mixed_queue", &TimeConstants::mixed_queue},
+    TimeConstantKey{"stragglers", &TimeConstants::stragglers},
+    TimeConstantKey{"loss", &TimeConstants::loss},
+    TimeConstantKey{"update_bytes", &TimeConstants::update_bytes},
+};
+
+constexpr std::array fixed_keys{
+    TimeConstantKey{"tile_start_power", &TimeConstants::tile_start_power},
+    TimeConstantKey{"host_power", &TimeConstants::host_power},
+    TimeConstantKey{"ring_steps", &TimeConstants::ring_steps},
+    TimeConstantKey{"hidden_engine", &TimeConstants::hidden_engine},
+    TimeConstantKey{"hidden_async", &TimeConstants::hidden_async},
+    TimeConstantKey{"hidden_experts", &TimeConstants::hidden_experts},
+    TimeConstantKey{"hidden_dual", &TimeConstants::hidden_dual},
+    TimeConstantKey{"imbalance", &TimeConstants::imbalance},
+    TimeConstantKey{"power", &TimeConstants::power},
+    TimeConstantKey{"joules", &TimeConstants::joules},
+    TimeConstantKey{"process", &TimeConstants::process},
+    TimeConstantKey{"eight_bits", &TimeConstants::eight_bits},
+    TimeConstantKey{"four_bits", &TimeConstants::four_bits},
+    TimeConstantKey{"four_bit_rate", &TimeConstants::four_bit_rate},
+    TimeConstantKey{"other_makers", &TimeConstants::other_makers},
+    TimeConstantKey{"casts", &TimeConstants::casts},
+    TimeConstantKey{"fused_casts", &TimeConstants::fused_casts},
+    TimeConstantKey{"compiled_host", &TimeConstants::compiled_host},
+};
+
+struct IntervalKey {
+  std::string_view key;
+  double IntervalConstants::*value;
+};
+constexpr std::array interval_keys{
+    IntervalKey{"always", &IntervalConstants::always},
+    IntervalKey{"host", &IntervalConstants::host},
+    IntervalKey{"messages", &IntervalConstants::messages},
+    IntervalKey{"pipeline", &IntervalConstants::pipeline},
+    IntervalKey{"new_card", &IntervalConstants::new_card},
+    IntervalKey{"other_maker", &IntervalConstants::other_maker},
+    IntervalKey{"eight_bits", &IntervalConstants::eight_bits},
+    IntervalKey{"four_bits", &IntervalConstants::four_bits},
+    IntervalKey{"experts", &IntervalConstants::experts},
+    IntervalKey{"experts_across", &IntervalConstants::experts_across},
+    IntervalKey{"latent", &IntervalConstants::latent},
+    IntervalKey{"context", &IntervalConstants::context},
+    IntervalKey{"new_family", &IntervalConstants::new_family},
+    IntervalKey{"large", &IntervalConstants::large},
+    IntervalKey{"no_family", &IntervalConstants::no_family},
+    IntervalKey{"low", &IntervalConstants::low},
+    IntervalKey{"high", &IntervalConstants::high},
+};
+
+constexpr NumberRange positive{1e-9, 1e6};
+
+template <class Keys>
+std::vector<std::string_view> names_of(const Keys& keys) {
+  std::vector<std::string_view> names;
+  for (const auto& one : keys) names.push_back(one.key);
+  return names;
+}
+
+void read_fitted(const ConfigMap& map, ParallelTimeFile& read) {
+  map.allow_only(names_of(fitted_keys));
+  for (const TimeConstantKey& one : fitted_keys) {
+    const ConfigMap fit = map.map(one.key);
+    fit.allow_only({"value", "low", "high", "prior", "spread"});
+    FittedConstant constant;
+    constant.low = fit.number("low", positive);
+    constant.value = fit.number("value", {constant.low, positive.most});
+    constant.high = fit.number("high", {constant.value, positive.most});
+    constant.prior = fit.number("prior", positive);
+    constant.spread = fit.number("spread", positive);
+    read.constants.*one.value = constant.value;
+    read.fitted.emplace(one.key, constant);
+  }
+}
+
+void read_fixed(const ConfigMap& map, TimeConstants& read) {
+  map.allow_only(names_of(fixed_keys));
+  for (const TimeConstantKey& one : fixed_keys) {
+    const ConfigMap fixed = map.map(one.key);
+    fixed.allow_only({"value", "source"});
+    static_cast<void>(fixed.name("source"));
+    read.*one.value = fixed.number("value", positive);
+  }
+}
+
+void read_interval(const ConfigMap& map, IntervalConstants& read) {
+  map.allow_only(names_of(interval_keys));
+  for (const IntervalKey& one : interval_keys) {
+    const bool is_low = one.key == "low";
+    read.*one.value =
+        map.number(one.key, is_low ? NumberRange{-10, -0.01} : NumberRange{0.001, 10});
+  }
+}
+
+AttentionKernel parse_attention(std::string_view word) {
+  if (word == "in_memory") return AttentionKernel::in_memory;
+  if (word == "triton") return AttentionKernel::triton;
+  if (word == "flash2") return AttentionKernel::flash2;
+  if (word == "native") return AttentionKernel::native;
+  throw ConfigError(fmt::format(
+      "{} are no kernels of attention. Write in_memory, triton, flash2 or native.", word));
+}
+
+Passes read_passes(const ConfigMap& map, std::string_view key) {
+  const std::vector<int> counts = map.integers(key, {0, 1000});
+  if (counts.size() != 2) map.refuse(key, "not two counts", "Write [forward, backward].");
+  return {static_cast<double>(counts[0]), static_cast<double>(counts[1])};
+}
+
+Family read_family(const ConfigMap& map) {
+  map.allow_only({"name", "words", "norms", "copies", "activation", "launches", "loss", "attention",
+                  "compiled", "overlaps", "one_queue", "ties_tables", "fitted", "eager", "newer"});
+  Family read;
+  read.name = map.name("name");
+  try {
+    read.words = std::regex(map.text("words"), std::regex::ECMAScript | std::regex::icase);
+  } catch (const std::regex_error&) {
+    map.refuse("words", "no regular expression", "Write words, as \"jax|xla\".");
+  }
+  read.norms = read_passes(map, "norms");
+  read.copies = read_passes(map, "copies");
+  read.activation = read_passes(map, "activation");
+  read.launches = map.number("launches", {1, 1000});
+  read.loss_bytes = map.number("loss", {1, 1000});
+  read.attention = read_word(map, "attention", parse_attention);
+  read.compiled = map.flag_or("compiled", false);
+  read.overlaps = map.flag_or("overlaps", false);
+  read.one_queue = map.flag_or("one_queue", false);
+  read.ties_tables = map.flag_or("ties_tables", false);
+  read.fitted = map.flag_or("fitted", true);
+  read.eager = map.text_or("eager", "");
+  read.newer = map.text_or("newer", "");
+  return read;
+}
+
+/// Checks the names of the data that constants were fitted to, which only readers use.
+void check_sets(const ConfigMap& file) {
+  static_cast<void>(file.texts("cases"));
+  for (const ConfigMap& one : file.maps("sets")) {
+    one.allow_only({"set", "trainings"});
+    static_cast<void>(one.name("set"));
+    static_cast<void>(one.integer("trainings", {1, 1'000'000}));
+  }
+}
+
+/// Throws for the name of a family that there is not.
+void check_families(const ParallelTimeFile& file) {
+  static_cast<void>(file.family(file.other));
+  static_cast<void>(file.family(file.other_compiled));
+  for (const Family& one : file.families) {
+    if (!one.eager.empty()) static_cast<void>(file.family(one.eager));
+    if (!one.newer.empty()) static_cast<void>(file.family(one.newer));
+  }
+}
+
+}  // namespace
+
+const Family* ParallelTimeFile::named_family(const FamilyQuestion& question) const {
+  const auto found = std::ranges::find_if(families, [&](const Family& one) {
+    return std::regex_search(question.framework, one.words);
+  });
+  if (found == families.end()) return nullptr;
+  if (!found->eager.empty() && question.compile == false) return &family(found->eager);
+  if (!found->newer.empty() && question.is_newer) return &family(found->newer);
+  return &*found;
+}
+
+const Family& ParallelTimeFile::other_family(const FamilyQuestion& question) const {
+  return family(question.compile == true ? other_compiled : other);
+}
+
+std::span<const TimeConstantKey> fitted_time_constants() {
+  return fitted_keys;
+}
+
+const Family& ParallelTimeFile::family(std::string_view name) const {
+  const auto found = std::ranges::find(families, name, &Family::name);
+  if (found == families.end()) {
+    throw ConfigError(fmt::format(
+        "The model of parallel times has no family {}. Add it to configs/models/parallel.yaml.",
+        name));
+  }
+  return *found;
+}
+
+ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
+  const ConfigMap file = ConfigMap::load(path);
+  file.allow_only({"schema", "version", "cases", "sets", "fitted", "fixed", "interval", "families",
+                   "other", "other_compiled"});
+  if (file.text("schema") != "dlscale.parallel_times") {
+    file.refuse("schema", "another kind of file", "Name a model of parallel times.");
+  }
+  if (file.integer("version", {0, 1'000'000}) != 1) {
+    file.refuse("version", "this program reads 1", "Take the file that came with this program.");
+  }
+  check_sets(file);
+  ParallelTimeFile read;
+  read_fitted(file.map("fitted"), read);
+  read_fixed(file.map("fixed"), read.constants);
+  read_interval(file.map("interval"), read.interval);
+  for (const ConfigMap& one : file.maps("families")) read.families.push_back(read_family(one));
+  read.other = file.text("other");
+  read.other_compiled = file.text("other_compiled");
+  check_families(read);
+  return read;
+}
+
+const ParallelTimeFile& parallel_times() {
+  static const ParallelTimeFile file = load_parallel_times(find_config("models", "parallel"));
+  return file;
+}
+
+}  // namespace dlscale::model::parallel_time

@@ -1,0 +1,164 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <regex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlscale::model::parallel_time {
+
+/// Constants of the time of transformers (docs/explanation/beyond-data-parallelism.md). None names
+/// a device, a network or a set of trainings. All are > 0, in SI units. The file has a source or a
+/// prior for each.
+struct TimeConstants {
+  // Fitted to published trainings:
+  double product = 1;             ///< e_g: share of the tensor peak in the inner loop of a product
+  double tile_start = 1;          ///< k0: begin and end of a tile, in elements of the depth
+  double ridge = 1;               ///< γ: fall of e_g with peak over bandwidth
+  double memory = 1;              ///< e_m: share of the memory bandwidth
+  double elementwise = 1;         ///< traffic of element-wise work over its count
+  double attention_triton = 1;    ///< share of the peak of the first fused attention
+  double attention_flash2 = 1;    ///< of the second one, on Ampere
+  double attention_fall = 1;      ///< fall of both with flop a clock
+  double attention_native = 1;    ///< of attention written for its device
+  double gap = 1;                 ///< seconds between two kernels
+  double launch = 1;              ///< seconds of the host for a launch
+  double host_collective = 1;     ///< seconds of the host for a collective within a layer
+  double node_start = 1;          ///< seconds to begin a collective in a node of 8
+  double network_start = 1;       ///< seconds of a ring step between nodes
+  double slow_network_start = 1;  ///< the same on networks whose messages begin slowly
+  double node_share = 1;          ///< share of the nominal bandwidth in a node
+  double network_share = 1;       ///< share of the nominal bandwidth of the network
+  double step_fixed = 1;          ///< seconds of an iteration, once
+  double tensor_update = 1;       ///< seconds of the update, a tensor
+  double stage_message = 1;       ///< seconds of a message between stages, exposed
+  double interference = 1;        ///< lost part of the smaller of hidden messages and computing
+  double mixed_queue = 1;         ///< seconds of a ring step behind messages of stages
+  double stragglers = 1;          ///< growth of the iteration a doubling of nodes
+  double loss = 1;                ///< traffic of the loss over its count
+  double update_bytes = 1;        ///< bytes that the update moves, a parameter
+
+  // Fixed:
+  double tile_start_power = 1;  ///< of k0 with flop a clock
+  double host_power = 1;        ///< sharpness of the greater of host and device
+  double ring_steps = 1;        ///< most steps of a ring
+  double hidden_engine = 1;     ///< hidden part of tensor messages in engines
+  double hidden_async = 1;      ///< the same with asynchronous tensor parallelism
+  double hidden_experts = 1;    ///< hidden part of messages to experts in engines
+  double hidden_dual = 1;       ///< the same with two directions of a pipeline
+  double imbalance = 1;         ///< tokens of the busiest expert over the mean
+  double power = 1;             ///< of the share of the power that is left
+  double joules = 1;            ///< pJ a 16-bit flop at 4 nm
+  double process = 1;           ///< power of the process over 4 nm, for the same
+  double eight_bits = 1;        ///< share of the 8-bit peak over that of 16 bits
+  double four_bits = 1;         ///< share of the 4-bit peak over that of 16 bits
+  double four_bit_rate = 1;     ///< 4-bit peak over the 8-bit one, on devices that have it
+  double other_makers = 1;      ///< share of the peak without CUDA over that with it
+  double casts = 1;             ///< bytes an element that is cast to fewer bits
+  double fused_casts = 1;       ///< the same in one kernel
+  double compiled_host = 1;     ///< host time of a compiled step over an eager one
+};
+
+/// Terms of the standard deviation of ln(measured / predicted), and the quantiles.
+struct IntervalConstants {
+  double always = 0;          ///< always
+  double host = 0;            ///< times the host's share
+  double messages = 0;        ///< times the share of messages
+  double pipeline = 0;        ///< times the share of bubbles and messages of stages
+  double new_card = 0;        ///< devices after Hopper
+  double other_maker = 0;     ///< devices without CUDA
+  double eight_bits = 0;      ///< products in 8 bits
+  double four_bits = 0;       ///< products in 4 bits
+  double experts = 0;         ///< experts
+  double experts_across = 0;  ///< experts on several nodes
+  double latent = 0;          ///< latent attention
+  double context = 0;         ///< sequences cut by tokens
+  double new_family = 0;      ///< a family that no training decided
+  double large = 0;           ///< more than 16,384 features or 1,024 GPUs
+  double no_family = 0;       ///< a framework that no family names
+  double low = 0;             ///< < 0
+  double high = 0;            ///< > 0
+};
+
+/// Kernels of attention: `in_memory` writes scores to memory, all others are fused.
+enum class AttentionKernel { in_memory, triton, flash2, native };
+
+/// A count forward and backward.
+struct Passes {
+  double forward = 0;
+  double backward = 0;
+};
+
+/// Habits of a family of frameworks.
+struct Family {
+  std::string name;
+  std::regex words;    ///< that a framework's name has, in lower case
+  Passes norms = {};   ///< elements read or written by norms and residuals, a feature of a token
+  Passes copies = {};  ///< by copies in attention
+  Passes activation = {};  ///< by the activation, an inner feature
+  double launches = 0;     ///< of a layer forward
+  double loss_bytes = 0;   ///< bytes read or written a logit
+  AttentionKernel attention = AttentionKernel::native;
+  bool compiled = false;     ///< the step is compiled
+  bool overlaps = false;     ///< an engine that hides messages of tensors and experts
+  bool one_queue = false;    ///< messages and kernels are ordered; the update is not fused
+  bool ties_tables = false;  ///< words are decoded by the table that encodes them
+  bool fitted = true;        ///< trainings decided it
+  std::string eager = {};    ///< family of a step that is not compiled; empty: this one
+  std::string newer = {};    ///< family on Hopper and after, or in few bits; empty: this one
+  [[nodiscard]] bool fuses_casts() const { return overlaps || compiled; }
+  [[nodiscard]] bool gathers_under_forward() const { return overlaps || compiled; }
+};
+
+/// A fitted constant with its range and its prior, a median and a standard deviation of ln.
+struct FittedConstant {
+  double value = 1;
+  double low = 1;
+  double high = 1;
+  double prior = 1;
+  double spread = 1;
+};
+
+/// A constant and its key in the file.
+struct TimeConstantKey {
+  std::string_view key;
+  double TimeConstants::*value;
+};
+/// Fitted constants, in the order of the file.
+std::span<const TimeConstantKey> fitted_time_constants();
+
+/// The facts of a run that decide its family.
+struct FamilyQuestion {
+  std::string framework;             ///< free text
+  std::optional<bool> compile = {};  ///< empty: not stated
+  bool is_newer = false;             ///< on Hopper and after, without CUDA, or in few bits
+};
+
+/// The file configs/models/parallel.yaml.
+struct ParallelTimeFile {
+  TimeConstants constants = {};
+  std::map<std::string, FittedConstant, std::less<>> fitted = {};
+  IntervalConstants interval = {};
+  std::vector<Family> families = {};
+  std::string other = {};           ///< family of frameworks that none names
+  std::string other_compiled = {};  ///< the same where a run is compiled
+
+  /// The first family whose words the framework has, as `eager` and `newer` change it. nullptr if
+  /// no words match; other_family() is meant then.
+  [[nodiscard]] const Family* named_family(const FamilyQuestion& question) const;
+  [[nodiscard]] const Family& other_family(const FamilyQuestion& question) const;
+  /// Throws ConfigError if there is none of that name.
+  [[nodiscard]] const Family& family(std::string_view name) const;
+};
+
+/// Reads such a file, of which all keys count. Throws ConfigError, which names file, place and what
+/// to write.
+ParallelTimeFile load_parallel_times(const std::filesystem::path& path);
+
+/// configs/models/parallel.yaml, which is read once. Throws ConfigError.
+const ParallelTimeFile& parallel_times();
+
+}  // namespace dlscale::model::parallel_time

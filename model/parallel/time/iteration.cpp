@@ -1,0 +1,147 @@
+#include "model/parallel/time/iteration.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/parallel/time/layer_messages.hpp"
+
+namespace dlscale::model::parallel_time {
+namespace {
+
+constexpr double embedding_bytes = 20;  ///< a feature of a token, read and written
+constexpr double loss_message = 8;      ///< bytes a token, in each of three all-reduces
+constexpr double layer_tensors = 12;
+constexpr double accumulation_bytes = 10;  ///< a parameter and micro-batch, where sums are apart
+constexpr double unfused_update = 2;
+constexpr double crossed_message = 1.5;  ///< start of a message across nodes over one in a node
+constexpr HostCalls head_calls{30, 5};
+constexpr HostCalls embedding_calls{8, 2};
+
+HostCalls alone_or_split(HostCalls calls, bool is_split) {
+  if (!is_split) calls.collectives = 0;
+  return calls;
+}
+
+void time_tables(const Setting& setting, const PlanSizes& plan, IterationTime& time) {
+  const LayerSizes sizes = layer_sizes(setting.shape, plan);
+  const TimeConstants& constants = setting.constants;
+  const double words = static_cast<double>(setting.shape.vocabulary) / plan.tensor;
+  const bool is_split = plan.tensor > 1;
+  const double message = table_message(setting, plan, sizes);
+  double head =
+      linear_time(setting.rates, setting.rates.whole, sizes.tokens, words, sizes.hidden).total() +
+      setting.family->loss_bytes * constants.loss * sizes.tokens * words / setting.rates.memory +
+      message;
+  if (is_split) {
+    head += 3 * setting.collectives.all_reduce({plan.tensor, 1}, loss_message * sizes.tokens);
+  }
+  const double embedding =
+      embedding_bytes * sizes.tokens * sizes.hidden / setting.rates.memory + message;
+  const auto host = [&](const HostCalls& calls) {
+    return host_time(constants, *setting.family, plan, alone_or_split(calls, is_split));
+  };
+  time.head = slower_of(constants, head, host(head_calls));
+  time.embedding = slower_of(constants, embedding, host(embedding_calls));
+}
+
+double layers_of(const Setting& setting, const PlanSizes& plan, double stage) {
+  if (plan.stage_layers.empty()) return static_cast<double>(setting.shape.layers) / plan.stages;
+  return plan.stage_layers[static_cast<std::size_t>(stage)];
+}
+
+double stage_message(const Setting& setting, const PlanSizes& plan) {
+  const Collectives& collectives = setting.collectives;
+  const bool crosses = plan.tensor * plan.replicas() >= collectives.links().node_gpus;
+  const LayerSizes sizes = layer_sizes(setting.shape, plan);
+  return setting.constants.stage_message * (crosses ? crossed_message : 1) +
+         sizes.tokens * sizes.hidden * setting.rates.element_bytes / plan.token_ranks() /
+             (crosses ? collectives.across() : collectives.inside());
+}
+
+void time_pipeline(const Setting& setting, const PlanSizes& plan, IterationTime& time) {
+  const double layer = time.layer.layer.total();
+  double sum = 0;
+  for (double stage = 0; stage < plan.stages; ++stage) {
+    const double layers = layers_of(setting, plan, stage);
+    const double own = layers * layer + (stage == 0 ? time.embedding : 0) +
+                       (stage == plan.stages - 1 ? time.head : 0);
+    sum += own;
+    time.slowest_stage = std::max(time.slowest_stage, own);
+    time.busiest_layers = std::max(time.busiest_layers, layers);
+  }
+  time.pipeline = plan.micro_batches * time.slowest_stage;
+  if (plan.stages == 1) return;
+  time.stage_message = stage_message(setting, plan);
+  const double bubble = plan.both_directions ? 0.5 : plan.zero_bubble ? 1.0 / 3 : 1.0;
+  const double crossings = plan.chunks > 1 ? plan.chunks / 2 : 0.5;
+  time.pipeline += (sum - time.slowest_stage) / plan.chunks * bubble +
+                   2 * (plan.micro_batches * crossings + plan.stages - 1) * time.stage_message;
+}
+
+/// Parameters of the rank that updates most.
+double own_parameters(const Setting& setting, const PlanSizes& plan, const IterationTime& time) {
+  const memory::TransformerShape& shape = setting.shape;
+  const double table =
+      static_cast<double>(shape.vocabulary) * static_cast<double>(shape.hidden) / plan.tensor;
+  const double layer = time.layer.parameters;
+  if (plan.stages > 1) {
+    return std::max(layers_of(setting, plan, 0) * layer + table, time.busiest_layers * layer);
+  }
+  const bool is_tied = shape.tied_embeddings || setting.family->ties_tables;
+  return static_cast<double>(shape.layers) * layer + table * (is_tied ? 1 : 2);
+}
+
+double update_time(const Setting& setting, const PlanSizes& plan, double layers, double own) {
+  const TimeConstants& constants = setting.constants;
+  const bool is_unfused = setting.family->one_queue;
+  const double shards = plan.zero >= 1 ? plan.replicas() : 1;
+  double bytes = constants.update_bytes * (is_unfused ? unfused_update : 1) * own / shards;
+  if (is_unfused && plan.micro_batches > 1) bytes += plan.micro_batches * own * accumulation_bytes;
+  return bytes / setting.rates.memory + constants.tensor_update * layer_tensors * layers +
+         constants.step_fixed;
+}
+
+double gradient_messages(const Setting& setting, const PlanSizes& plan, double own) {
+  if (plan.replicas() <= 1) return 0;
+  const Collectives& send = setting.collectives;
+  const Group group{plan.replicas(), plan.tensor};
+  if (plan.sharded_weights) {  // on one stage, each layer gathers its own
+    if (plan.stages == 1) return 0;
+    return send.all_gather(group, 2 * own) + send.all_gather(group, 4 * own);
+  }
+  if (plan.zero == 0) return send.all_reduce(group, plan.gradient_bytes * own);
+  const bool reduces = setting.family->one_queue && plan.zero == 1;
+  return (reduces ? send.all_reduce(group, plan.gradient_bytes * own)
+                  : send.all_gather(group, plan.gradient_bytes * own)) +
+         send.all_gather(group, 2 * own);
+}
+
+double exposed_gradients(const Setting& setting, const PlanSizes& plan, const IterationTime& time,
+                         double own) {
+  const double sent = gradient_messages(setting, plan, own);
+  if (!plan.hides_gradients || setting.family->one_queue) return sent;
+  const PassTime& layer = time.layer.layer;
+  const double room =
+      time.busiest_layers *
+      (layer.backward + (setting.family->gathers_under_forward() ? layer.forward : 0));
+  return std::max(0.0, sent - room) + setting.constants.interference / 2 * std::min(sent, room);
+}
+
+}  // namespace
+
+IterationTime iteration_time(const Setting& setting, const PlanSizes& plan) {
+  IterationTime time;
+  time.layer = layer_time(setting, plan);
+  time_tables(setting, plan, time);
+  time_pipeline(setting, plan, time);
+  const double own = own_parameters(setting, plan, time);
+  time.update = update_time(setting, plan, time.busiest_layers, own);
+  time.exposed_gradients = exposed_gradients(setting, plan, time, own);
+  const double nodes =
+      std::max(1.0, setting.collectives.links().gpus / setting.collectives.links().node_gpus);
+  time.total = (time.pipeline + time.exposed_gradients + time.update) *
+               (1 + setting.constants.stragglers * std::log2(nodes));
+  return time;
+}
+
+}  // namespace dlscale::model::parallel_time

@@ -1,0 +1,34 @@
+#pragma once
+#include "model/parallel/time/layer.hpp"
+
+namespace dlscale::model::parallel_time {
+
+/// Seconds of an iteration, by its parts.
+struct IterationTime {
+  LayerTime layer = {};          ///< for one micro-batch
+  double embedding = 0;          ///< forward and backward, for one micro-batch
+  double head = 0;               ///< the same, with the loss
+  double slowest_stage = 0;      ///< for one micro-batch
+  double stage_message = 0;      ///< between two stages, one way; 0 without a pipeline
+  double pipeline = 0;           ///< all micro-batches, with bubbles and messages of stages
+  double exposed_gradients = 0;  ///< messages of data parallelism that nothing hides
+  double update = 0;
+  double total = 0;
+  double busiest_layers = 0;  ///< of the stage that has most
+};
+
+/// The time of an iteration of m micro-batches, stages of L_i layers and v chunks:
+///   one stage   m (L (F + B) + embedding + head)
+///   pipeline    m max T_i + (Σ T_i - max T_i) z / v + 2 (m w + p - 1) x
+///               T_i = L_i (F + B) + [first] embedding + [last] head; w = v / 2, or 1/2 for v = 1;
+///               z = 1/2 if filled from both ends, 1/3 with zero bubbles, else 1;
+///               x = stage_message (1.5 across nodes) + bytes / link
+///   update      update_bytes own / shards / M, twice where it is not fused; 12 tensors a layer
+///   gradients   all-reduce, or scatter and gather from ZeRO 1 on; sharded weights in a pipeline:
+///               gathered and scattered once; less what backward hides
+///   total       (pipeline + gradients + update)(1 + stragglers log2(nodes))
+/// The pipeline's form stands for 1F1B and its kin; simulate() of model/parallel/pipeline times
+/// lists of operations. [derived]
+IterationTime iteration_time(const Setting& setting, const PlanSizes& plan);
+
+}  // namespace dlscale::model::parallel_time

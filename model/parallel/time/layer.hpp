@@ -1,0 +1,54 @@
+#pragma once
+#include "model/memory/transformer_shape.hpp"
+#include "model/parallel/time/collectives.hpp"
+#include "model/parallel/time/host.hpp"
+#include "model/parallel/time/plan_sizes.hpp"
+#include "model/parallel/time/products.hpp"
+
+namespace dlscale::model::parallel_time {
+
+/// All that times one network on one cluster by one family of frameworks. It is made once; its
+/// functions then allocate nothing.
+struct Setting {
+  TimeConstants constants = {};
+  const Family* family = nullptr;  ///< not null; its words are not read
+  AttentionKernel attention = AttentionKernel::native;
+  DeviceRates rates = {};
+  Collectives collectives;
+  memory::TransformerShape shape = {};
+};
+
+/// Seconds of the parts of a layer for one micro-batch, in order of the answer.
+struct LayerTime {
+  PassTime qkv = {};
+  PassTime projection = {};
+  PassTime feed_forward = {};
+  PassTime attention = {};
+  PassTime elementwise = {};
+  PassTime host = {};      ///< with what is computed again
+  PassTime messages = {};  ///< exposed ones of tensors, contexts and experts, computed again too
+  PassTime device = {};    ///< kernels and gaps between them, with what is computed again
+  PassTime layer = {};     ///< as it is exposed, with gathers of weights where these run under it
+  double gather = 0;       ///< of a layer's weights over all replicas
+  double scatter = 0;      ///< of its gradients
+  double parameters = 0;   ///< of a layer on a rank
+};
+
+/// A layer forward F and backward B:
+///   D = products + attention + element-wise + gaps;   F = slower(D_f + messages, host)
+///   messages   sequence parallel: 4 gathers forward, 5 (6 async) backward; else 2 all-reduces
+///   each;
+///              less the hidden part of the smaller of them and the products
+///   experts    2 all-to-all a pass; context: what a ring of keys and values exceeds attention by
+///   full       backward computes forward again; selective: the core of attention, or, with sharded
+///              weights, every second product and all element-wise work
+///   FSDP       without a pipeline: max(F, G) + interference / 2 · min(F, G) min(1, G / F), with
+///   the
+///              gather G of weights; backward, with the scatter of gradients too
+/// [derived]
+LayerTime layer_time(const Setting& setting, const PlanSizes& plan);
+
+/// Parameters of a layer on a rank, the mean over layers; norms and biases are left out.
+double layer_parameters(const memory::TransformerShape& shape, const PlanSizes& plan);
+
+}  // namespace dlscale::model::parallel_time

@@ -1,0 +1,52 @@
+#pragma once
+#include <span>
+
+#include "core/parallel/plan.hpp"
+#include "model/memory/transformer_shape.hpp"
+
+namespace dlscale::model::parallel_time {
+
+/// A plan in the numbers that its time depends on. Nothing of it is allocated, so that a search can
+/// fill one for each plan that it visits. Ranks are numbered by tensor, context, data, then stage.
+struct PlanSizes {
+  double tensor = 1;         ///< t ≥ 1
+  double stages = 1;         ///< p ≥ 1
+  double data = 1;           ///< ≥ 1
+  double context = 1;        ///< c ≥ 1
+  double experts = 1;        ///< groups of experts, within data × context
+  double micro_batch = 1;    ///< b > 0: samples
+  double micro_batches = 1;  ///< m ≥ 1: of an iteration
+  double chunks = 1;         ///< v ≥ 1: of a stage
+  int zero = 0;              ///< 0 … 3
+  bool sequence_parallel = false;
+  bool async_tensor = false;     ///< tensor messages are cut and sent under products
+  bool sharded_weights = false;  ///< FSDP or ZeRO 3
+  bool hides_gradients = true;   ///< data-parallel messages run under backward
+  bool both_directions = false;  ///< a pipeline that is filled from both ends
+  bool zero_bubble = false;      ///< backward is cut into data and weights
+  parallel::Recompute recompute = parallel::Recompute::none;
+  double gradient_bytes = 2;               ///< an element of a gradient in messages
+  std::span<const int> stage_layers = {};  ///< one a stage; empty: all alike
+
+  /// Ranks with other samples or tokens: data · context.
+  [[nodiscard]] double replicas() const { return data * context; }
+  [[nodiscard]] double gpus() const { return tensor * stages * data * context; }
+  /// Ranks that share the tokens between tensor-parallel layers.
+  [[nodiscard]] double token_ranks() const { return sequence_parallel ? tensor : 1; }
+};
+
+/// Widths and counts of a layer on a rank.
+struct LayerSizes {
+  double tokens = 1;  ///< T = b s / c
+  double hidden = 1;
+  double query = 1;         ///< of all heads of all ranks: queries, and keys with their copies
+  double key = 1;           ///< of keys without copies, and of as many values
+  double value = 1;         ///< of all heads: results of attention
+  double key_head = 1;      ///< of one head's query
+  double gates = 1;         ///< g: 2 where the feed-forward part is gated
+  double expert_share = 0;  ///< of layers that have experts
+  double inner = 1;         ///< features of the feed-forward part on a rank, a token
+};
+LayerSizes layer_sizes(const memory::TransformerShape& shape, const PlanSizes& plan);
+
+}  // namespace dlscale::model::parallel_time

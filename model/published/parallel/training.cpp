@@ -1,0 +1,189 @@
+#include "model/published/parallel/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.hpp"
+#include "model/parallel/time/attention.hpp"
+
+namespace dlscale::model::parallel_time {
+namespace {
+
+using cases::CaseNetwork;
+using cases::CaseParallelism;
+using cases::ScalingCase;
+using parallel::Recompute;
+
+constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
+                                                        "aries"};
+
+std::int64_t stated(const std::optional<std::int64_t>& size, std::string_view name) {
+  if (size) return *size;
+  throw ConfigError(
+      fmt::format("network.{} is not stated, and times of layers follow from it. Add it.", name));
+}
+
+std::int64_t head_width(const CaseNetwork& network, const memory::TransformerShape& shape) {
+  if (network.head_dim) return *network.head_dim;
+  if (!network.mla && shape.hidden % shape.heads != 0) {
+    throw ConfigError(
+        fmt::format("network.hidden is {}, which {} heads do not divide. State network.head_dim.",
+                    shape.hidden, shape.heads));
+  }
+  return std::max<std::int64_t>(1, shape.hidden / shape.heads);
+}
+
+memory::TransformerShape shape_of(const CaseNetwork& network) {
+  memory::TransformerShape shape;
+  shape.layers = stated(network.layers, "layers");
+  shape.hidden = stated(network.hidden, "hidden");
+  shape.heads = stated(network.heads, "heads");
+  shape.sequence = stated(network.seq, "seq");
+  shape.vocabulary = stated(network.vocab, "vocab");
+  shape.ffn = stated(network.ffn, "ffn");
+  shape.kv_heads = network.kv_heads.value_or(shape.heads);
+  shape.head_width = head_width(network, shape);
+  shape.gated = network.gated_mlp.value_or(false);
+  shape.tied_embeddings = network.tied_embeddings.value_or(false);
+  if (const auto& moe = network.moe) {
+    shape.experts = memory::ExpertShape{moe->experts, moe->experts_per_token, moe->expert_ffn,
+                                        moe->shared_ffn, moe->dense_layers};
+    if (moe->dense_layers > shape.layers) {
+      throw ConfigError(fmt::format("network.moe.dense_layers is {}, of {} layers. Correct one.",
+                                    moe->dense_layers, shape.layers));
+    }
+  }
+  if (const auto& mla = network.mla) {
+    shape.latent = memory::LatentAttention{mla->q_lora_rank, mla->kv_lora_rank, mla->qk_nope,
+                                           mla->qk_rope, mla->v};
+  }
+  return shape;
+}
+
+Recompute recompute_of(const std::string& word) {
+  if (word.empty() || word == "unknown" || word == "none") return Recompute::none;
+  if (word == "selective") return Recompute::selective;
+  if (word == "full") return Recompute::full;
+  throw ConfigError(
+      fmt::format("run.parallel.recompute is {}. Write none, selective, full or unknown.", word));
+}
+
+bool has_word(const std::string& text, std::string_view word) {
+  return std::ranges::search(text, word, [](char one, char other) {
+           return std::tolower(static_cast<unsigned char>(one)) == other;
+         }).begin() != text.end();
+}
+
+void expect_stages(const CaseParallelism& split, std::int64_t layers) {
+  if (split.pp > layers) {
+    throw ConfigError(
+        fmt::format("run.parallel.pp is {}, of {} layers. Use fewer stages.", split.pp, layers));
+  }
+  if (split.stage_layers.empty()) return;
+  const auto sum =
+      std::accumulate(split.stage_layers.begin(), split.stage_layers.end(), std::int64_t{0});
+  if (std::ssize(split.stage_layers) != split.pp || sum != layers) {
+    throw ConfigError(fmt::format(
+        "run.parallel.stage_layers has {} stages with {} layers, of {} with {}. Correct it.",
+        split.stage_layers.size(), sum, split.pp, layers));
+  }
+}
+
+void read_schedule(const CaseParallelism& split, PlanSizes& plan) {
+  plan.both_directions = has_word(split.schedule, "dual");
+  plan.zero_bubble =
+      !plan.both_directions && (has_word(split.schedule, "zero") || has_word(split.schedule, "zb"));
+}
+
+PlanSizes sizes_of(const ScalingCase& training) {
+  const CaseParallelism& split = training.run.parallel;
+  PlanSizes plan;
+  plan.tensor = split.tp;
+  plan.stages = split.pp;
+  plan.data = split.dp;
+  plan.context = split.cp;
+  plan.experts = split.ep;
+  plan.chunks = split.virtual_pipeline.value_or(1);
+  plan.micro_batch = split.micro_batch.value_or(1);
+  plan.micro_batches =
+      std::max(1.0, std::nearbyint(training.global_batch / (plan.data * plan.micro_batch)));
+  plan.zero = split.zero_stage.value_or(0);
+  plan.sequence_parallel = split.sequence_parallel.value_or(false);
+  plan.async_tensor = split.async_tp.value_or(false);
+  plan.sharded_weights =
+      training.run.synchronisation == cases::Synchronisation::fsdp || plan.zero >= 3;
+  plan.hides_gradients = training.run.overlap != cases::Overlap::none;
+  plan.recompute = recompute_of(split.recompute);
+  plan.gradient_bytes = training.gradient_element.si();
+  read_schedule(split, plan);
+  return plan;
+}
+
+Links links_of(const ScalingCase& training) {
+  Links links;
+  links.node_gpus = training.gpus_per_node;
+  links.gpus = training.gpus;
+  links.inside = training.cluster.intra_node.bandwidth.si();
+  if (const auto& network = training.cluster.inter_node) {
+    links.network = network->bandwidth.si();
+    links.starts_slowly = std::ranges::find(slow_networks, network->kind) != slow_networks.end();
+  }
+  if (const auto& probe = training.cluster.probe) {
+    links.probe = LinkProbe{probe->bytes.si(), probe->all_reduce.si(), probe->all_gather.si(),
+                            probe->node_all_reduce.si(), probe->node_all_gather.si()};
+  }
+  return links;
+}
+
+}  // namespace
+
+bool goes_beyond_data_parallelism(const ScalingCase& training) {
+  const CaseParallelism& split = training.run.parallel;
+  return split.tp > 1 || split.pp > 1 || split.cp > 1 || split.ep > 1 ||
+         split.zero_stage.value_or(0) > 0 || !split.recompute.empty() ||
+         training.run.synchronisation == cases::Synchronisation::fsdp;
+}
+
+ParallelTraining parallel_training(const ScalingCase& training, const DeviceCatalogue& devices,
+                                   const ParallelTimeFile& file) {
+  if (training.sample_unit != "sequence" && training.sample_unit != "token") {
+    throw ConfigError(fmt::format(
+        "sample_unit is {}, and this model knows transformers of sequences. Leave the case out.",
+        training.sample_unit));
+  }
+  const memory::TransformerShape shape = shape_of(training.network);
+  expect_stages(training.run.parallel, shape.layers);
+  const TimeConstants& constants = file.constants;
+  const DeviceFacts facts = device_facts(devices.at(training.cluster.gpu), constants);
+  const DeviceRates rates = device_rates(facts, parse_precision(training.precision), constants);
+  const FamilyQuestion question{
+      training.run.framework, training.run.parallel.compile,
+      facts.capability == 0 || facts.capability >= hopper_capability || rates.has_few_bits()};
+  const Family* named = file.named_family(question);
+  const Family& family = named == nullptr ? file.other_family(question) : *named;
+  ParallelTraining read(
+      Setting{constants, &family,
+              kernel_on(family.attention, facts.capability, training.run.attention == "flash"),
+              rates, Collectives(constants, links_of(training)), shape});
+  read.plan = sizes_of(training);
+  if (training.sample_unit == "token") {
+    read.plan.micro_batches =
+        std::max(1.0, std::nearbyint(training.global_batch / static_cast<double>(shape.sequence) /
+                                     (read.plan.data * read.plan.micro_batch)));
+  }
+  read.stage_layers = training.run.parallel.stage_layers;
+  read.plan.stage_layers = read.stage_layers;
+  read.interval.is_family_named = named != nullptr;
+  read.is_recompute_known = training.run.parallel.recompute != "unknown";
+  return read;
+}
+
+}  // namespace dlscale::model::parallel_time
