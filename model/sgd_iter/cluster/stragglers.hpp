@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/order_statistics.hpp"
 #include "core/base/units.hpp"
 
 namespace dlscale::model {
@@ -13,17 +14,6 @@ namespace dlscale::model {
 /// always slow. Where messages overlap backward, penalties of single messages do not add up: count
 /// one, on the critical path. Arguments that are not finite or out of range are the caller's bug
 /// (EXPECT).
-
-/// e_N, the mean of the largest of N ≥ 1 standard normal numbers:
-///   e_N = ∫ x N φ(x) Φ(x)^(N-1) dx ≤ √(2 ln N)
-/// It uses the trapezoidal rule with steps of 1/64 from -12 to 12. For so smooth an integrand the
-/// error is below 1e-10 (tested for N up to 10^6 against closed forms and another integral).
-double expected_normal_maximum(std::int64_t n);
-
-/// The mean of the largest of N ≥ 1 log-normal numbers over their mean, for a deviation s ≥ 0 of
-/// the logarithm:
-///   ∫ N φ(y) Φ(y + s)^(N-1) dy    [D, derived: x = y + s makes the factor of e^(s x) vanish]
-double expected_log_normal_maximum(std::int64_t n, double s);
 
 /// Log-normal variation of the computing time of ranks, independent by iteration and rank.
 struct RankSpread {

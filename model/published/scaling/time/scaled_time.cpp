@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/order_statistics.hpp"
 #include "model/fits/increasing_root.hpp"
-#include "model/sgd_iter/cluster/stragglers.hpp"
 
 namespace dlscale::model::scaling {
 namespace {
