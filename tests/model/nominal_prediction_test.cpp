@@ -215,6 +215,7 @@ TEST(NominalPrediction, TakesARingOnOneNodeWhateverIsStated) {
 Cluster without_network(std::string_view name) {
   Cluster cluster = load_cluster(name);
   cluster.network.reset();
+  cluster.intra_node.name = cluster.inter_node.name = "a link";
   return cluster;
 }
 
@@ -231,6 +232,18 @@ TEST(DatasheetLinks, AreWidestWhereNothingTellsWhoCarriesThem) {
   unknown.intra_node.bandwidth = BytesPerSecond(150e9);  // no PCI Express has that
   EXPECT_EQ(shares_within(unknown).efficiency, nvlink_shares().efficiency);
   EXPECT_TRUE(untold_links(unknown, {4, 4}).empty());
+}
+
+TEST(DatasheetLinks, AreOfTheKindThatTheirNamesSay) {
+  Cluster named = without_network("p40x16");
+  named.intra_node.name = "PCIe 3.0 x16";
+  named.inter_node.name = "FDR InfiniBand 4x";
+  EXPECT_TRUE(untold_links(named, {16, 4}).empty());
+  EXPECT_EQ(shares_between(named).startup, slowest_links.rdma_latency);
+  named.inter_node.name = "10 Gb/s Ethernet";
+  EXPECT_EQ(shares_between(named).startup, slowest_links.tcp_latency);
+  named.intra_node.name = "NVLink 1";
+  EXPECT_EQ(shares_within(named).efficiency, nvlink_shares().efficiency);
 }
 
 TEST(DatasheetLinks, AreOfTheKindThatTheClusterNames) {

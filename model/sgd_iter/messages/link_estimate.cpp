@@ -11,17 +11,13 @@
 #include "model/fits/piecewise.hpp"
 #include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
+#include "model/topology/link_words.hpp"
 
 namespace dlscale::model {
 namespace {
 
 bool is_there(const LinkSpec& link) {
   return link.bandwidth > BytesPerSecond();
-}
-
-/// Whether the cluster does not name the kind and PCI Express may be as fast.
-bool may_be_pcie_or_nvlink(const Cluster& cluster) {
-  return !cluster.node && cluster.intra_node.bandwidth <= fastest_pcie;
 }
 
 void quicken(Cluster& cluster) {
@@ -206,21 +202,20 @@ Estimate<Seconds> time_of(const LinkTerms& terms, const Segment& pair,
 LinkShares shares_within(const Cluster& cluster) {
   const BytesPerSecond rate = cluster.intra_node.bandwidth;
   if (cluster.node) return cluster.node->nvlinks ? nvlink_shares() : pcie_shares(rate);
-  if (!may_be_pcie_or_nvlink(cluster)) return nvlink_shares();
-  return slower_of(pcie_shares(rate), nvlink_shares());
+  if (may_be_pcie_or_nvlink(cluster)) return slower_of(pcie_shares(rate), nvlink_shares());
+  return names_nvlinks(cluster) ? nvlink_shares() : pcie_shares(rate);
 }
 
 LinkShares shares_between(const Cluster& cluster) {
   const BytesPerSecond rate = cluster.inter_node.bandwidth;
-  if (!cluster.network) return slower_of(tcp_shares(rate, 1), rdma_shares(rate, 1));
-  const NetworkLinks& network = *cluster.network;
-  return network.kind == tcp_kind ? tcp_shares(rate, network.adapters)
-                                  : rdma_shares(rate, network.adapters);
+  if (may_be_tcp_or_rdma(cluster)) return slower_of(tcp_shares(rate, 1), rdma_shares(rate, 1));
+  const int adapters = cluster.network ? cluster.network->adapters : 1;
+  return names_sockets(cluster) ? tcp_shares(rate, adapters) : rdma_shares(rate, adapters);
 }
 
 std::vector<Note> untold_links(const Cluster& cluster, const Placement& placement) {
   std::vector<Note> untold;
-  if (placement.nodes() > 1 && !cluster.network) {
+  if (placement.nodes() > 1 && may_be_tcp_or_rdma(cluster)) {
     untold.push_back({NoteKind::network_kind_unknown, {cluster.name}});
   }
   if (placement.ranks_on_node() > 1 && may_be_pcie_or_nvlink(cluster)) {

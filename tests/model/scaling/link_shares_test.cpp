@@ -181,6 +181,7 @@ TEST(LinkShares, ContainTheLawOfRingsOverNodes) {
         machine.cluster = load_cluster("p40x16");
         machine.cluster.intra_node.bandwidth = BytesPerSecond(within * 1e9);
         machine.cluster.inter_node.bandwidth = BytesPerSecond(gigabits * 1e9 / 8);
+        machine.cluster.intra_node.name = machine.cluster.inter_node.name = "a link";
         machine.cluster.network->kind = kind;
         TrainingFacts facts = scaling::training(4, 4);
         facts.node_fabric = within < 64 ? NodeFabric::pcie : NodeFabric::switched;
