@@ -91,6 +91,18 @@ class FrameworkDefaults {
   [[nodiscard]] bool has_schedule(Schedule one) const {
     return std::ranges::find(schedules_, one) != schedules_.end();
   }
+  /// Whether its schedule orders messages, which a Run does not with servers.
+  [[nodiscard]] bool orders_messages() const {
+    return profile_.schedule.is_stated() && !goes_with_server(profile_.schedule.value());
+  }
+  [[nodiscard]] bool states(GradientPath path) const {
+    return profile_.gradients.is_stated() && profile_.gradients.value() == path;
+  }
+  /// Whether the model of published servers follows its way to call them and to add in a node.
+  [[nodiscard]] bool has_sheet_servers() const {
+    return by_server() && !question_.fitted && !typed_.transports &&
+           states(GradientPath::parameter_server);
+  }
   [[nodiscard]] bool on_gpu() const { return question_.cluster->device.kind == DeviceKind::gpu; }
   [[nodiscard]] std::string schedule_names() const {
     std::vector<std::string_view> names;
@@ -167,9 +179,7 @@ void FrameworkDefaults::follow_gradients() {
           "its gradients are copied to one another and added without a library of collectives, "
           "which dlscale does not model");
   }
-  const bool orders_all_reduces =
-      profile_.schedule.is_stated() && !goes_with_server(profile_.schedule.value());
-  if (orders_all_reduces && !typed_.schedules) {
+  if (question_.fitted && orders_messages() && !typed_.schedules) {
     refuse_gradients(fmt::format(
         "its gradients go to parameter servers by {}, and the model knows {} of all-reduces alone",
         to_text(profile_.schedule), to_text(profile_.schedule)));
@@ -192,6 +202,11 @@ void FrameworkDefaults::follow_schedule() {
     note_unknown("schedule", profile_.schedule);
     schedules_ = question_.usual_schedules;
     return;
+  }
+  if (by_server_ && orders_messages()) {
+    schedules_ = {Schedule::wait_free};
+    const std::string shown = to_text(profile_.schedule) + " (as wait_free: servers know no order)";
+    return set("schedule", shown, value_options::schedule, schedules_);
   }
   schedules_ = {profile_.schedule.value()};
   set("schedule", schedule_name(schedules_.front()), value_options::schedule, schedules_);
@@ -328,6 +343,8 @@ void FrameworkDefaults::follow_callers() {
   const std::string name(callers_name(profile_.callers.value()));
   if (calls_servers()) {
     set("callers", name, value_options::callers, {profile_.callers.value()});
+  } else if (has_sheet_servers()) {
+    told_.push_back("callers " + name);
   } else {
     cannot(fmt::format(
         "callers {}: in collectives all ranks take part (--transport grpc has calls)", name));
@@ -347,6 +364,8 @@ void FrameworkDefaults::follow_libraries() {
     by_hand_.push_back("--all-reduce in place of gradients " + carried);
   } else if (question_.fitted) {
     cannot(fmt::format("gradients {}: messages take what was measured on the machine", carried));
+  } else if (has_sheet_servers()) {
+    told_.push_back(fmt::format("gradients {}, node_sum {}", carried, to_text(profile_.node_sum)));
   } else if (calls_servers()) {
     cannot(
         fmt::format("gradients carried by {} in a node: ranks of a node reach its host, or one "
@@ -431,8 +450,9 @@ void FrameworkDefaults::follow_update() {
   if (server != by_server()) {
     cannot(fmt::format("update_on {}: in the model {}", shown,
                        by_server() ? "servers update what they own" : "every rank updates all"));
-  } else if (server && profile_.gradients.is_stated() &&
-             profile_.gradients.value() == GradientPath::parameter_server) {
+  } else if (has_sheet_servers()) {
+    cannot("update_on " + shown + ": every rank is taken to update all");
+  } else if (server && states(GradientPath::parameter_server)) {
     cannot(
         "update_on server at the speed of a host: the servers of the model are ranks, and update "
         "on their devices");
@@ -464,7 +484,10 @@ FrameworkChoice framework_choice(const FrameworkProfile& profile,
                                  const FrameworkQuestion& question) {
   EXPECT(question.cluster != nullptr);
   FrameworkChoice choice = FrameworkDefaults(profile, question).choice();
-  if (!question.fitted) choice.values.exchange_traits = model::scaling::traits_of(profile);
+  if (question.fitted) return choice;
+  auto& traits = choice.values.exchange_traits.emplace(model::scaling::traits_of(profile));
+  traits.overlap_unknown &= !question.typed.schedules;
+  traits.servers &= !question.typed.transports;
   return choice;
 }
 

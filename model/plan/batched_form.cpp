@@ -243,6 +243,23 @@ double iteration_time(const Profile& profile, double storage, double with_comm,
   return std::max(io, profile.h2d + busy);
 }
 
+double iteration_beside(const Profile& profile, double storage, const SheetServers& servers,
+                        const RankDelays& delays) {
+  const double last = servers.last.si();
+  const double others = servers.transfer.si() - last;
+  const double copy = profile.input_copy == InputCopy::ahead ? 0 : profile.h2d;
+  const double update = delays.slowest * profile.update;
+  const double rest = delays.slowest * (profile.forward + profile.backward);
+  const double beside_update = std::min(others, update);
+  const double beside_copy = std::min(others - beside_update, copy);
+  const double beside_rest = std::min(others - beside_update - beside_copy, rest);
+  const double exposed = others - beside_update - beside_copy - beside_rest + last;
+  const double lost = delays.interference * (beside_update + beside_rest);
+  return iteration_time(profile, storage,
+                        delays.slowest * profile.backward + lost + exposed + delays.meeting,
+                        delays);
+}
+
 double backward_with_comm(const Profile& profile, const Cut& cut, Travel travel,
                           std::span<const double> times, double barrier, const RankDelays& delays) {
   EXPECT(times.size() == cut.messages() && profile.absent(travel).empty());

@@ -8,6 +8,7 @@
 #include "core/network/merge.hpp"
 #include "core/run/run.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 
 namespace dlscale::model {
 
@@ -149,6 +150,10 @@ class BatchedForm {
 ///   max{ t_io, t_h2d + t_f + T_bc + t_u },  or copied ahead  max{ t_io, t_h2d, t_f + T_bc + t_u }
 double iteration_time(const Profile& profile, double storage, double with_comm,
                       const RankDelays& delays = {});
+
+/// t_iter where messages to servers run beside all of it (RunningExchange).
+double iteration_beside(const Profile& profile, double storage, const SheetServers& servers,
+                        const RankDelays& delays);
 
 /// T_bc by the recurrence over messages, for messages whose time is not a line in their size.
 /// `times` has one value for each message of `cut`.

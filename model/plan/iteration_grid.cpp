@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/collective/selection/parameter_servers.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
 #include "model/plan/batched_form.hpp"
@@ -50,9 +49,8 @@ class Grid {
   using TimesOfCut = std::vector<std::vector<double>>;
   /// Times of messages by servers: all reduces, then the update, then all broadcasts.
   struct Served {
-    std::vector<double> reduces;
+    ServedMessages messages;
     double update = 0;
-    double broadcasts = 0;  ///< including the barrier before them
   };
   using ServedCut = std::vector<std::optional<Served>>;  ///< by number of ranks
 
@@ -367,19 +365,26 @@ void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& prof
 }
 
 /// Each message is reduced as if by an all-reduce. After the update of the largest share of a
-/// server, all messages are broadcast, one after another.
+/// server, all messages are broadcast, one after another. By data sheets a message is pushed and
+/// pulled before the update of each rank.
 void Grid::add_served(std::size_t exchange, const Alike& ranks, const Profile& profile,
                       Travel travel, std::span<double> row) {
   const Cut messages = find_cut(grid_.space.exchanges[exchange], profile);
   for (std::size_t i = 0; i < ranks.count; ++i) {
     const std::size_t rank = ranks.first + i;
     const Served& times = served(exchange, rank, messages, travel);
+    const auto& [reduces, broadcasts, by_sheets] = times.messages;
+    RankDelays delays = delays_[rank];
+    if (by_sheets) delays.interference = by_sheets->interference;
+    if (by_sheets && by_sheets->running) {
+      row[i] = iteration_beside(profile, storage_[rank], *by_sheets, delays);
+      continue;
+    }
     Profile own = profile;
-    own.update = times.update;
-    const RankDelays& delays = delays_[rank];
+    if (!by_sheets) own.update = times.update;
     const double arrived =
-        backward_with_comm(own, messages, travel, times.reduces, barrier_[rank], delays);
-    row[i] = iteration_time(own, storage_[rank], arrived + times.broadcasts, delays);
+        backward_with_comm(own, messages, travel, reduces, barrier_[rank], delays);
+    row[i] = iteration_time(own, storage_[rank], arrived + broadcasts, delays);
   }
 }
 
@@ -392,22 +397,9 @@ const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const C
   const Run run = run_on(grid_.space.ranks[rank], 1, grid_.space.exchanges[exchange]);
   const std::vector<Bucket> buckets = gradient_buckets(network_, run.schedule, run.settings);
   EXPECT(buckets.size() == messages.messages());
+  known->messages = placed_[rank].served(network_, buckets, run, travel);
+  if (known->messages.by_sheets) return *known;
   Notes notes;
-  std::optional<ServerCalls> calls;
-  if (calls_servers(run) && !buckets.empty()) {
-    const auto owned = owned_by_servers(network_, buckets, run);
-    calls.emplace(*machine_, run, collective::imbalance(owned), notes);
-  }
-  for (const Bucket& bucket : buckets) {
-    double& reduces = known->reduces.emplace_back();
-    for (const Bytes part : sent_apart(network_, bucket, run.settings.sharding)) {
-      const auto [reduce, broadcast] =
-          calls ? PlacedMessages::served(*calls, part) : placed_[rank].served(travel, part.si());
-      reduces += reduce;
-      known->broadcasts += broadcast;
-    }
-  }
-  if (!buckets.empty()) known->broadcasts += barrier_[rank];
   const Bytes most = most_owned(network_, buckets, run);
   known->update = update_cost(network_, *machine_, run, most, notes).compute.value.si();
   return *known;

@@ -5,9 +5,12 @@
 #include <unordered_map>
 
 #include "core/base/error.hpp"
+#include "core/collective/selection/parameter_servers.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/messages/collective_time.hpp"
+#include "model/sgd_iter/messages/exchange_costs.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
+#include "model/sgd_iter/scaling/cluster_facts.hpp"
 #include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/topology.hpp"
 
@@ -23,8 +26,7 @@ std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& p
 
 RankDelays rank_delays(const Machine& machine, const Placement& placement, const Network& network) {
   if (machine.fitted) return {};
-  const Bytes gradients(4.0 * static_cast<double>(network.parameter_count()));
-  const SheetDelays delays = sheet_delays(machine, placement, gradients);
+  const SheetDelays delays = sheet_delays(machine, placement, network);
   return {1 + delays.waiting, delays.meeting.si(), delays.interference};
 }
 
@@ -87,6 +89,38 @@ double PlacedMessages::time(Travel travel, double bytes) {
   const auto [place, is_new] = found.known.try_emplace(bytes);
   if (is_new) place->second = found.times.time(Bytes(bytes)).value.si();
   return place->second;
+}
+
+ServedMessages PlacedMessages::served(const Network& network, std::span<const Bucket> messages,
+                                      const Run& run, Travel travel) {
+  ServedMessages served;
+  if (messages.empty()) return served;
+  if (exchanges_by_servers(*machine_, run)) {
+    served.by_sheets = sheet_servers(*machine_, run, network);
+    const auto all = static_cast<double>(network.parameter_count());
+    for (const Bucket& message : messages) {
+      const double share = static_cast<double>(message.elements) / all;
+      served.reduces.push_back((share * served.by_sheets->transfer).si());
+    }
+    return served;
+  }
+  Notes notes;
+  std::optional<ServerCalls> calls;
+  if (calls_servers(run)) {
+    const auto owned = owned_by_servers(network, messages, run);
+    calls.emplace(*machine_, run, collective::imbalance(owned), notes);
+  }
+  for (const Bucket& message : messages) {
+    double& reduces = served.reduces.emplace_back();
+    for (const Bytes part : sent_apart(network, message, run.settings.sharding)) {
+      const auto [reduce, broadcast] =
+          calls ? this->served(*calls, part) : this->served(travel, part.si());
+      reduces += reduce;
+      served.broadcasts += broadcast;
+    }
+  }
+  served.broadcasts += barrier_;
+  return served;
 }
 
 PlacedMessages::Served PlacedMessages::served(Travel travel, double bytes) {

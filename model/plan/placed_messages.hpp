@@ -1,10 +1,12 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/network/merge.hpp"
 #include "core/network/network.hpp"
+#include "core/network/step.hpp"
 #include "model/machine/machine.hpp"
 #include "model/plan/batched_form.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
@@ -20,6 +22,14 @@ std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& p
 
 /// The delays of ranks by data sheets (sheet_delays()); none for a machine that was measured.
 RankDelays rank_delays(const Machine& machine, const Placement& placement, const Network& network);
+
+/// Times of messages by servers, in s.
+struct ServedMessages {
+  std::vector<double> reduces;
+  double broadcasts = 0;  ///< of all, including the barrier before them
+  /// Then nothing is broadcast, and each rank updates all parameters.
+  std::optional<SheetServers> by_sheets = {};
+};
 
 /// These costs without delays and interference by data sheets, which the forms add for each number
 /// of ranks.
@@ -47,6 +57,9 @@ class PlacedMessages {
     double broadcast = 0;
   };
   Served served(Travel travel, double bytes);
+  /// All messages of a run with servers.
+  ServedMessages served(const Network& network, std::span<const Bucket> messages, const Run& run,
+                        Travel travel);
   /// A call to a server in both directions: a push, and a pull.
   static Served served(const ServerCalls& calls, Bytes part) {
     const double one = calls.time(part).value.si();

@@ -140,6 +140,11 @@ std::vector<Label> Labels::of_device() const {
 std::vector<Label> Labels::of_communication() const {
   std::vector<Label> labels;
   if (plan_->schedule != Schedule::sequential) add_messages(labels);
+  if (plan_->running) {
+    for (const char* part : {"messages of most layers", "messages of the last layer"}) {
+      labels.push_back({{{part, "message", 1}}, {}, TraceRow::communication});
+    }
+  }
   if (plan_->late.empty()) return labels;
   for (std::size_t part = plan_->backward.size(); part-- > 0;) {
     if (plan_->backward[part].gather) labels.push_back(message(part, "gather"));

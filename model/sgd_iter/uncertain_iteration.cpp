@@ -214,19 +214,6 @@ Seconds total_of(const IterationPlan& plan) {
   return form ? form->total : simulate_iteration(plan).total;
 }
 
-/// The same plan with messages that take twice as long.
-IterationPlan with_slow_messages(IterationPlan plan) {
-  for (BackwardPart& part : plan.backward) {
-    if (part.message) part.message = 2 * *part.message;
-    for (Seconds& piece : part.pieces) piece = 2 * piece;
-    if (part.gather) part.gather = 2 * *part.gather;
-  }
-  if (!plan.packing) return plan;
-  plan.packing->vote = 2 * plan.packing->vote;
-  plan.packing->time = [time = plan.packing->time](Bytes pack) { return 2 * time(pack); };
-  return plan;
-}
-
 /// All terms but messages at one end, since the times of all kernels err together.
 IterationPlan computing_at(const IterationCosts& costs, Bound bound) {
   TermBounds bounds{};
@@ -251,15 +238,9 @@ SheetErrors sheet_errors(const IterationCosts& costs, const IterationTime& time)
                         total_of(computing_at(costs, Bound::high)) / time.total};
   }
   if (!costs.facts) return errors;
-  const IterationPlan plan = costs.plan({}, Bound::value);
-  ScaledParts parts;
-  parts.measured = measured;
-  parts.alone = computing_alone(plan);
-  parts.total = time.total;
-  parts.slower = total_of(with_slow_messages(plan));
-  parts.exposed = time.exposed_comm;
-  parts.communication = time.exposed_comm + time.hidden_comm;
-  errors.scaling = scaling_factors(*costs.facts, parts);
+  scaling::TrainingFacts facts = *costs.facts;
+  if (!measured) facts.given_iteration = computing_alone(costs.plan({}, Bound::value));
+  errors.scaling = scaling_factors(facts);
   return errors;
 }
 

@@ -30,8 +30,12 @@ bool names_sockets(const Cluster& cluster) {
 
 bool names_nvlinks(const Cluster& cluster) {
   if (cluster.node) return cluster.node->nvlinks.has_value();
-  return is_named(cluster.intra_node, {"nvlink", "nvswitch"}) ||
+  return is_named(cluster.intra_node, {"nvlink", "nvswitch", "infinity fabric"}) ||
          cluster.intra_node.bandwidth > fastest_pcie;
+}
+
+bool names_near_host(const Cluster& cluster) {
+  return is_named(cluster.host_device, {"nvlink", "infinity fabric"});
 }
 
 bool may_be_tcp_or_rdma(const Cluster& cluster) {
@@ -42,7 +46,7 @@ bool may_be_tcp_or_rdma(const Cluster& cluster) {
 
 bool may_be_pcie_or_nvlink(const Cluster& cluster) {
   return !cluster.node && cluster.intra_node.bandwidth <= fastest_pcie &&
-         !is_named(cluster.intra_node, {"pci", "nvlink", "nvswitch"});
+         !is_named(cluster.intra_node, {"pci", "nvlink", "nvswitch", "infinity fabric"});
 }
 
 }  // namespace dlscale::model

@@ -7,8 +7,11 @@ namespace dlscale::model {
 
 /// Whether sockets over TCP carry messages between nodes.
 bool names_sockets(const Cluster& cluster);
-/// Whether NVLinks join devices of a node. Links that are faster than PCI Express count as such.
+/// Whether NVLinks, or Infinity Fabric, join devices of a node. Links that are faster than PCI
+/// Express count as such.
 bool names_nvlinks(const Cluster& cluster);
+/// Whether the links to a processor are like those between devices, as on POWER9.
+bool names_near_host(const Cluster& cluster);
 
 /// Whether the cluster names neither TCP nor a network with RDMA between nodes.
 bool may_be_tcp_or_rdma(const Cluster& cluster);

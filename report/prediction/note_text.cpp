@@ -105,9 +105,11 @@ constexpr std::array all_note_words{
                "batch {} needs about {} of the {} of each rank, workspace not counted: no batch "
                "fits"),
     NOTE_WORDS(cores_shared, "{} ranks on a node want {} cores each of {}: each gets {:g}"),
-    NOTE_WORDS(decoding_stated,
-               "decoding takes {} a picture and core by host.decode of cluster {}: measured by "
-               "others, maybe on another processor (see its source), with no interval"),
+    NOTE_WORDS(
+        decoding_stated,
+        "decoding takes {} a picture and core by host.decode of cluster {}: measured by "
+        "others, maybe on another processor (see its source); the interval reaches down to 0.3 "
+        "times that, for loaders that decode in batches or on the GPU"),
     NOTE_WORDS(decoding_unknown,
                "cluster {} gives no host.decode: decoding is taken to cost nothing, in the "
                "interval, too"),
@@ -246,6 +248,15 @@ constexpr std::array all_note_words{
         "tensors are packed and unpacked at {}, one call of a process after the other; the "
         "interval is from all calls at once at {} to one after the other at {}, as published "
         "of 2016 and 2017"),
+    NOTE_WORDS(servers_by_sheets,
+               "{}: messages, waiting for the slowest rank and copies of gradients as in published "
+               "trainings with servers over such links",
+               "on {} GPUs messages take {}, {}"),
+    NOTE_WORDS(servers_running,
+               "{}: messages, waiting for the slowest rank and copies of gradients as in published "
+               "trainings with servers over such links; messages also travel beside the next "
+               "forward pass",
+               "on {} GPUs messages take {}, {}"),
     NOTE_WORDS(timed_line, "all-reduces by a line through those that were timed",
                "{} and {:.3g} ns a byte on {} ranks, off by {:.0f} % in the median of {}"),
     NOTE_WORDS(timed_line_missed,

@@ -32,11 +32,10 @@ class Asked(ProgramTest):
         served = self.answer("predict", *words, "--layers", "--framework", "tf_cnn_benchmarks_distributed_replicated")["runs"]
         by_hand = self.answer("predict", *words, "--layers", "--synchronisation", "parameter_server", "--sharding", "tensorflow", "--transport", "grpc",
                               "--server-clients", "nodes")["runs"]
-        # Only the framework says how it computes, and the slowest rank is waited for in proportion.
-        for one, other in zip(served, by_hand, strict=True):
-            messages = [sum(layer["t_comm_s"] for layer in row["layers"]) for row in (one, other)]
-            self.assertGreater(messages[0], 0)
-            self.assertAlmostEqual(messages[0], messages[1], delta=1e-9)
+        # Only the framework says that GPUs add within a node, where by hand the host does.
+        within, between = ([sum(layer["t_comm_s"] for layer in row["layers"]) for row in runs] for runs in (served, by_hand))
+        self.assertGreater(within[0], between[0])
+        self.assertAlmostEqual(within[1] - within[0], between[1] - between[0], delta=1e-9)
         self.assertIn("one process of each node pushes to servers", json.dumps(named[0]["notes"]))
         # Within one machine parameter_server makes no calls, and distributed_replicated does.
         local = self.answer("predict", *words, "--framework", "tf_cnn_benchmarks_parameter_server_cpu")["predictions"]
@@ -65,7 +64,8 @@ class Asked(ProgramTest):
         self.assertIn("pytorch_ddp", json.dumps(plan["question"]["notes"]))
         served = self.answer("plan", *words, "--framework", "mxnet_0.10")["best"][0]
         self.assertEqual((served["synchronisation"], served["sharding"]), ("parameter_server", "mxnet"))
-        self.assert_refused(run("plan", *self.words, *words, "--framework", "byteps"), 2, "--synchronisation all_reduce")
+        pushed = self.answer("plan", *words, "--framework", "byteps")["best"][0]
+        self.assertEqual((pushed["synchronisation"], pushed["schedule"]), ("parameter_server", "wait_free"))
         self.assert_refused(run("predict", *self.words, "--ranks", 2, "--framework", "pytroch"), 2, "pytorch_ddp")
 
     def test_a_global_batch_is_shared_by_the_ranks(self):

@@ -130,6 +130,8 @@ std::vector<Note> notes_of_all_kinds() {
       {NoteKind::servers_by_ranks, {"grpc"}, {}},
       {NoteKind::servers_by_nodes, {"grpc"}, {}},
       {NoteKind::servers_packing, {rate, rate, rate}, {}},
+      {NoteKind::servers_by_sheets, {"servers"}, {{4, time, rate}}},
+      {NoteKind::servers_running, {"servers"}, {{4, time, rate}}},
       {NoteKind::timed_line, {}, {{time, 1.5, 4, 10.0, 7}}},
       {NoteKind::timed_line_missed, {}, {{size, 4, time, time}}},
       {NoteKind::timed_line_extended, {}, {{size, size, 4}}},

@@ -132,9 +132,10 @@ void anchor(const Network& network, const Machine& machine, const Run& run, Iter
   check_met(all.front(), total_at(all.front().costs, factors.computing, factors.added));
   costs.computing = factors.computing;
   costs.added = factors.added;
-  if (costs.facts)
-    costs.facts->given =
-        all.front().costs.facts ? all.front().costs.facts->asked : scaling::Layout{};
+  if (!costs.facts) return;
+  const auto& there = all.front().costs.facts;  // none of a rank alone
+  costs.facts->given = there ? there->asked : scaling::Layout{};
+  costs.facts->given_iteration = all.front().point.iteration;
 }
 
 }  // namespace dlscale::model

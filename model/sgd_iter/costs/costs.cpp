@@ -59,13 +59,16 @@ double apart(int a, int b) {
   return std::abs(std::log(static_cast<double>(a) / b));
 }
 
-bool by_server(const Run& run) {
-  return run.ranks > 1 && run.synchronisation == Synchronisation::parameter_server;
+/// Whether owners update their parameters, for which others wait. Published trainings with servers
+/// are priced as if each rank updated all.
+bool by_server(const Machine& machine, const Run& run) {
+  return run.ranks > 1 && run.synchronisation == Synchronisation::parameter_server &&
+         !exchanges_by_servers(machine, run);
 }
 
 /// Whether each rank updates all parameters after all messages.
-bool updates_all_at_end(const Run& run) {
-  return run.ranks == 1 || !(by_server(run) || overlaps_next_forward(run.schedule));
+bool updates_all_at_end(const Machine& machine, const Run& run) {
+  return run.ranks == 1 || !(by_server(machine, run) || overlaps_next_forward(run.schedule));
 }
 
 bool overlaps_messages(Schedule schedule) {
@@ -108,6 +111,7 @@ class Costs {
   [[nodiscard]] StepCost update(Bytes parameters) const;
   void add_cores(IterationPlan& plan) const;
   void add_steps(IterationCosts& costs) const;
+  void add_running(const ExchangeCosts& exchange, IterationCosts& costs) const;
   void add_delays(IterationCosts& costs) const;
   void add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
                 const std::vector<std::size_t>& parts) const;
@@ -242,7 +246,9 @@ void Costs::add_steps(IterationCosts& costs) const {
   if (run_->ranks > 1) {
     const ExchangeCosts exchange(*network_, *machine_, *run_, kernels, *notes_);
     std::vector<std::size_t> parts;
+    add_running(exchange, costs);
     for (const Bucket& bucket : exchange.messages()) {
+      if (costs.running) break;
       advance_to(std::max(done, ready_after(*network_, steps, bucket) + 1));
       costs.message.back() = exchange.cost(bucket);
       sources.communication = less_sure(sources.communication, exchange.source(bucket));
@@ -255,21 +261,33 @@ void Costs::add_steps(IterationCosts& costs) const {
     } else {
       costs.barrier = barrier_time(*machine_, place_, *notes_);
     }
-    if (!updates_all_at_end(*run_)) {
-      costs.update = by_server(*run_) ? update(exchange.most_owned()) : StepCost{};
+    if (!updates_all_at_end(*machine_, *run_)) {
+      costs.update = by_server(*machine_, *run_) ? update(exchange.most_owned()) : StepCost{};
     }
     if (overlaps_next_forward(run_->schedule)) add_late(costs, exchange.messages(), parts);
   }
   advance_to(steps.size());
 }
 
+void Costs::add_running(const ExchangeCosts& exchange, IterationCosts& costs) const {
+  const std::optional<SheetServers> servers = exchange.running();
+  if (!servers || exchange.messages().empty()) return;
+  const Bytes gradients(f32_bytes * static_cast<double>(network_->parameter_count()));
+  costs.running = {servers->transfer - servers->last, servers->last,
+                   costs.contention.message.of(gradients)};
+  costs.sources.communication = TimeSource::data_sheet;
+}
+
 /// Adds the terms of several ranks by data sheets.
 void Costs::add_delays(IterationCosts& costs) const {
   if (run_->ranks == 1 && machine_->points.empty()) return;
-  const auto parameters = static_cast<double>(network_->parameter_count());
-  costs.delays = sheet_delays(*machine_, place_, Bytes(f32_bytes * parameters));
+  costs.delays = sheet_delays(*machine_, place_, *network_);
+  if (network_->parameter_count() == 0) return;
+  if (exchanges_by_servers(*machine_, *run_)) {
+    costs.delays.interference = sheet_servers(*machine_, *run_, *network_).interference;
+  }
   if (!overlaps_messages(run_->schedule)) costs.delays.interference = 0;
-  costs.facts = run_facts(*machine_, *run_, parameters, network_->is_over_sequences(), Seconds(1));
+  costs.facts = run_facts(*machine_, *run_, *network_, Seconds(1));
   if (run_->schedule == Schedule::horovod) {
     costs.vote = Seconds(nominal_scaling().parameters[scaling::Parameter::negotiation]);
   }
@@ -303,7 +321,7 @@ void Costs::give_as_graphs(const GraphLaunch& launch, IterationCosts& costs) con
   };
   give(costs.forward);
   for (auto& part : costs.backward) give(part);
-  if (updates_all_at_end(*run_) || by_server(*run_)) give({&costs.update, 1});
+  if (updates_all_at_end(*machine_, *run_) || by_server(*machine_, *run_)) give({&costs.update, 1});
   notes_->add(NoteKind::graph_launch,
               {launch.host_start.value, launch.host_per_kernel.value, launch.device_start.value});
 }
@@ -361,7 +379,7 @@ IterationCosts Costs::find() {
   costs.sources.h2d = affine_source(*machine_, machine_->h2d, Conditions(*run_), images);
   costs.sources.update =
       affine_source(*machine_, machine_->update, Conditions(*run_), Bytes(parameters));
-  if (updates_all_at_end(*run_)) costs.update = update(Bytes(parameters));
+  if (updates_all_at_end(*machine_, *run_)) costs.update = update(Bytes(parameters));
   costs.settings = run_->settings;
   costs.by_sheets = !machine_->fitted;
   if (costs.by_sheets) add_delays(costs);

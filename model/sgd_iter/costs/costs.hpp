@@ -57,7 +57,9 @@ struct IterationCosts {
   std::vector<LateCost> late;                       ///< by step
   std::vector<std::vector<StepCost>> backward;      ///< parts, in order of execution
   std::vector<std::optional<MessageCost>> message;  ///< after each part
-  std::shared_ptr<const MessageTimes> packed;       ///< times of packs, where messages are packed
+  /// By data sheets: servers exchange gradients beside a whole iteration, without messages here.
+  std::optional<RunningExchange> running = {};
+  std::shared_ptr<const MessageTimes> packed;  ///< times of packs, where messages are packed
   ContentionCosts contention;
   Estimate<Seconds> choice;   ///< choosing the next piece of a message
   Estimate<Seconds> barrier;  ///< barrier of the ranks before a message

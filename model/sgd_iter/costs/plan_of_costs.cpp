@@ -107,6 +107,9 @@ IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
   for (std::size_t i = 0; i < backward.size(); ++i) {
     result.backward.push_back(backward_part(backward[i], message[i], chosen));
   }
+  if (running) {
+    result.running = {added * running->others, added * running->last, running->kind};
+  }
   add_contention(*this, chosen, result);
   if (packed != nullptr) {
     const auto time = [times = packed, chosen](Bytes pack) {

@@ -124,6 +124,8 @@ enum class NoteKind {
   servers_by_ranks,
   servers_by_nodes,
   servers_packing,
+  servers_by_sheets,
+  servers_running,
   // Timed layers and messages
   timed_line,
   timed_line_missed,

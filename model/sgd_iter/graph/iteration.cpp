@@ -12,9 +12,11 @@
 namespace dlscale::model {
 namespace {
 
-/// Time of backward, and the exposed part of messages.
+/// Times of computing beside messages, and the exposed part of those.
 struct CommTimes {
+  Seconds forward;
   Seconds backward;
+  Seconds update;
   Seconds exposed;  ///< after backward, before the update
   Seconds gathers;  ///< after the update
   Seconds all;
@@ -75,16 +77,60 @@ std::vector<ContendedPart> contended_parts(const IterationPlan& plan) {
   return parts;
 }
 
+/// Messages of a running exchange that have yet to arrive, beside work.
+class RunningMessages {
+ public:
+  RunningMessages(const IterationPlan& plan, const RunningExchange& exchange)
+      : plan_(&plan), kind_(exchange.kind), left_(exchange.others) {}
+  /// The time of `work` beside them. Both lose by each other until one of them ends.
+  Seconds beside(const LaunchedWork& work) {
+    const auto [s_c, s_m] = plan_->contention.empty()
+                                ? Contention{}
+                                : mean_contention(work, plan_->contention.at(kind_));
+    const Seconds together = std::min(s_c * work.device, s_m * left_);
+    left_ = std::max(left_ - together / s_m, Seconds());
+    hidden_ += together;
+    return together + (work.device - together / s_c);
+  }
+  [[nodiscard]] Seconds left() const { return left_; }
+  [[nodiscard]] Seconds hidden() const { return hidden_; }
+
+ private:
+  const IterationPlan* plan_;
+  std::size_t kind_;
+  Seconds left_;
+  Seconds hidden_;
+};
+
+CommTimes beside_running(const IterationPlan& plan, const RunningExchange& exchange) {
+  RunningMessages messages(plan, exchange);
+  CommTimes times;
+  times.update = messages.beside(plan.update);
+  if (plan.input_copy == InputCopy::on_path) messages.beside(plan.h2d);
+  times.forward = messages.beside(plan.forward);
+  for (const BackwardPart& part : plan.backward) times.backward += messages.beside(part.compute);
+  const Seconds exposed = messages.left() + exchange.last;
+  times.exposed = exposed + plan.meeting;
+  times.all = messages.hidden() + exposed;
+  return times;
+}
+
 CommTimes communication(const IterationPlan& plan, const BackwardLists& lists) {
+  if (plan.running) return beside_running(plan, *plan.running);
+  const Seconds forward = plan.forward.device;
+  const Seconds update = plan.update.device;
   if (contends(plan)) {
     const auto [backward, hidden, exposed] = contended_backward(contended_parts(plan));
-    return {backward, exposed + plan.meeting, lists.gathers, hidden + exposed + lists.gathers};
+    return {forward,       backward,
+            update,        exposed + plan.meeting,
+            lists.gathers, hidden + exposed + lists.gathers};
   }
   const Seconds messages = std::accumulate(lists.comm.begin(), lists.comm.end(), Seconds());
   const bool sequential = plan.schedule == Schedule::sequential;
   const Seconds exposed =
       sequential ? messages : wait_free_closed_form(lists.compute, lists.comm).exposed;
-  return {lists.backward, exposed + plan.meeting, lists.gathers, messages + lists.gathers};
+  return {forward,       lists.backward,          update, exposed + plan.meeting,
+          lists.gathers, messages + lists.gathers};
 }
 
 bool host_takes_time(const IterationPlan& plan) {
@@ -149,9 +195,9 @@ IterationTime usual_form(const IterationPlan& plan) {
   const BackwardLists lists(plan);
   const CommTimes comm = communication(plan, lists);
   IterationTime time;
-  time.forward = plan.forward.device;
+  time.forward = comm.forward;
   time.backward = comm.backward;
-  time.update = plan.update.device;
+  time.update = comm.update;
   time.exposed_comm = comm.exposed + comm.gathers;
   time.load = plan.loader_threads * plan.load;
   const IterationParts parts{input(plan),   plan.h2d.device,   time.forward,
@@ -261,6 +307,7 @@ std::optional<IterationTime> gathered_form(const IterationPlan& plan, std::strin
 }  // namespace
 
 bool IterationPlan::overlaps() const {
+  if (running) return true;
   return schedule != Schedule::sequential &&
          std::ranges::any_of(backward,
                              [](const BackwardPart& part) { return part.message.has_value(); });

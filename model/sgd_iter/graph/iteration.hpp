@@ -41,6 +41,15 @@ struct SharedStorage {
   BytesPerSecond node;    ///< > 0, of each node
 };
 
+/// The exchange of all gradients beside a whole iteration: messages of one iteration also travel
+/// beside update and forward of the next. Of T equal parts the last is ready after backward, and
+/// update and forward wait for it.
+struct RunningExchange {
+  Seconds others;        ///< T - 1 parts, from when those of the iteration before have arrived
+  Seconds last;          ///< the last part
+  std::size_t kind = 0;  ///< index into IterationPlan::contention
+};
+
 /// The work of one iteration of one rank. All ranks are alike, so one stands for all; their sharing
 /// of storage and links is included in the times.
 struct IterationPlan {
@@ -55,6 +64,8 @@ struct IterationPlan {
   std::vector<ForwardPart> late = {};  ///< the rest, in order of execution
   std::vector<BackwardPart> backward;  ///< in order of execution
   LaunchedWork update;                 ///< at the end of the iteration
+  /// Instead of messages of parts of backward. Requires that none is late or gathers.
+  std::optional<RunningExchange> running = {};
   Schedule schedule = Schedule::wait_free;
   InputCopy input_copy = InputCopy::on_path;
   std::optional<Packing> packing = {};  ///< how messages are packed; absent: one after the other
@@ -123,7 +134,8 @@ struct IterationPlan {
 /// is the wait for messages after that, and of late parts of forward. h2d is the wait for the copy
 /// at the start of the next iteration. Consecutive layers without a message between them are one
 /// task, which changes no time. What the slowest rank computes longer than the mean counts as
-/// exposed communication, because the others wait for its messages.
+/// exposed communication, because the others wait for its messages. A running exchange:
+///   t_iter = max{ t_u + t_f + t_b, others } + last, and the meeting, where input keeps up.
 IterationTime simulate_iteration(const IterationPlan& plan);
 
 /// The same phases from iteration_input_prefetched() or iteration_copied_ahead(), and

@@ -178,6 +178,20 @@ void IterationGraph::add_messages(IterationMarks& marks) {
   }
 }
 
+/// Adds a running exchange: most of it from when all of the iteration before has arrived, and the
+/// rest after backward.
+void IterationGraph::add_running(IterationMarks& marks) {
+  if (!plan_->running) return;
+  const auto& [others, last, kind] = *plan_->running;
+  const auto message = [&](Seconds time, std::vector<TaskId> after) {
+    marks.messages.push_back(add(
+        Task{time, comm_, plan_->comm_cores, std::move(after), 0, {}, {}, kind}, Part::collective));
+  };
+  message(others,
+          iterations_.empty() ? std::vector<TaskId>() : std::vector{iterations_.back().waited});
+  message(last, {marks.messages.back(), marks.backward});
+}
+
 /// Adds gathers on the host, once the device has updated.
 IterationGraph::Positions IterationGraph::add_gathers(Positions at) {
   if (late() || !plan_->gathers()) return at;
@@ -222,6 +236,7 @@ void IterationGraph::add_late_gathers(IterationMarks& marks) {
 /// Adds messages up to where the update may start.
 IterationGraph::Positions IterationGraph::add_exchange(IterationMarks& marks, Positions at) {
   add_messages(marks);
+  add_running(marks);
   add_late_gathers(marks);
   if (!late()) at = wait_for(marks.messages, at);
   marks.waited = join({marks.staged, at.host});

@@ -79,6 +79,7 @@ class IterationGraph {
   Positions add_staging(IterationMarks& marks, Positions at);
   void send(Seconds message, std::size_t part, IterationMarks& marks);
   void add_messages(IterationMarks& marks);
+  void add_running(IterationMarks& marks);
   Positions add_gathers(Positions at);
   void add_late_gathers(IterationMarks& marks);
   Positions add_exchange(IterationMarks& marks, Positions at);

@@ -168,6 +168,18 @@ void add_tensors(const Layer& layer, std::vector<Bytes>& tensors) {
   }
 }
 
+/// The callers of servers that published trainings had.
+std::string_view who_calls(const Run& run) {
+  const Callers callers = run.settings.callers;
+  if (calls_servers(run) && callers == Callers::ranks) {
+    return "each rank pushes to servers and pulls from them by itself";
+  }
+  if (node_count(run) == 1 && callers == Callers::several_nodes) {
+    return "one process keeps all parameters on one node, and calls no server";
+  }
+  return "one process of each node pushes to servers and pulls from them";
+}
+
 using collective::Collective;
 
 }  // namespace
@@ -332,7 +344,9 @@ ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, con
   const auto times = [&](Collective collective) {
     return CollectiveTimes(machine, place, collective, run.schedule, *all_reduce_, notes);
   };
-  if (run.synchronisation == Synchronisation::parameter_server && !calls_servers(run)) {
+  if (exchanges_by_servers(machine, run) && network.parameter_count() > 0) {
+    by_sheets_ = sheet_servers(machine, run, network);
+  } else if (run.synchronisation == Synchronisation::parameter_server && !calls_servers(run)) {
     first_ = times(Collective::reduce);
     second_ = times(Collective::broadcast);
   } else if (run.schedule == Schedule::reduce_scatter_overlap) {
@@ -340,7 +354,9 @@ ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, con
     second_ = times(Collective::all_gather);
   }
   messages_ = planned_messages(network, run, kernels, *all_reduce_, notes);
-  if (calls_servers(run) && !messages_.empty()) {
+  if (by_sheets_) {
+    note_sheets(notes);
+  } else if (calls_servers(run) && !messages_.empty()) {
     calls_.emplace(machine, run, collective::imbalance(owned_by_servers(network, messages_, run)),
                    notes);
   }
@@ -362,6 +378,13 @@ void ExchangeCosts::note_servers(Notes& notes) const {
   const std::vector<Bytes> owned = owned_by_servers(*network_, messages_, *run_);
   notes.add(NoteKind::sharding, {sharding_name(run_->settings.sharding)},
             {collective::imbalance(owned), owned.size()});
+}
+
+void ExchangeCosts::note_sheets(Notes& notes) const {
+  const Bytes gradients(f32_bytes * static_cast<double>(network_->parameter_count()));
+  notes.add(by_sheets_->running ? NoteKind::servers_running : NoteKind::servers_by_sheets,
+            {who_calls(*run_)},
+            {run_->ranks, by_sheets_->transfer, gradients / by_sheets_->transfer});
 }
 
 MessageCost ExchangeCosts::in_parts(const Bucket& message) const {
@@ -399,6 +422,12 @@ MessageCost ExchangeCosts::in_blocks(const Bucket& message) const {
 MessageCost ExchangeCosts::by_servers(const Bucket& message) const {
   MessageCost cost;
   cost.size = message_size(message);
+  if (by_sheets_) {
+    const auto all = static_cast<double>(network_->parameter_count());
+    const double share = static_cast<double>(message.elements) / all;
+    cost.time = Estimate<Seconds>::exact(share * by_sheets_->transfer);
+    return cost;
+  }
   cost.gather.emplace();
   for (const Bytes part : sent_apart(*network_, message, run_->settings.sharding)) {
     cost.time += calls_ ? calls_->time(part) : first_->time(part);
@@ -410,7 +439,7 @@ MessageCost ExchangeCosts::by_servers(const Bucket& message) const {
 MessageCost ExchangeCosts::cost(const Bucket& message) const {
   if (run_->schedule == Schedule::priority) return in_parts(message);
   if (run_->schedule == Schedule::reduce_scatter_overlap) return in_blocks(message);
-  if (first_ || calls_) return by_servers(message);
+  if (first_ || calls_ || by_sheets_) return by_servers(message);
   MessageCost cost;
   cost.size = message_size(message);
   cost.time = all_reduce_->time(cost.size);
@@ -418,6 +447,7 @@ MessageCost ExchangeCosts::cost(const Bucket& message) const {
 }
 
 TimeSource ExchangeCosts::source(const Bucket& message) const {
+  if (by_sheets_) return TimeSource::data_sheet;
   if (calls_) return calls_->source();
   std::vector<Bytes> parts{message_size(message)};
   if (run_->synchronisation == Synchronisation::parameter_server) {
@@ -431,6 +461,10 @@ TimeSource ExchangeCosts::source(const Bucket& message) const {
   const std::int64_t rest = no_equal_blocks(message);
   if (rest > 0) source = std::max(source, all_reduce_->source(message_size({{}, rest})));
   return source;
+}
+
+std::optional<SheetServers> ExchangeCosts::running() const {
+  return by_sheets_ && by_sheets_->running ? by_sheets_ : std::nullopt;
 }
 
 Bytes ExchangeCosts::most_owned() const {

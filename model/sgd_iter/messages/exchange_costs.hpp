@@ -16,6 +16,8 @@
 #include "model/sgd_iter/messages/collective_time.hpp"
 #include "model/sgd_iter/messages/link_estimate.hpp"
 #include "model/sgd_iter/messages/message_time.hpp"
+#include "model/sgd_iter/scaling/cluster_facts.hpp"
+#include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -143,9 +145,12 @@ class ExchangeCosts {
   ///   parameter_server: tensors that the rule of its servers keeps apart also follow one another
   ///     (sent_apart()). Uneven ownership affects only the update, as in the engine, which carries
   ///     one message at a time. With calls (ServerCalls), which go to all servers at once, it also
-  ///     affects the messages.
+  ///     affects the messages. By data sheets, pushes and pulls take their share of
+  ///     sheet_servers() before the update, of all parameters on each rank.
   [[nodiscard]] MessageCost cost(const Bucket& message) const;
   [[nodiscard]] TimeSource source(const Bucket& message) const;
+  /// The exchange by data sheets that runs beside a whole iteration, in place of the messages.
+  [[nodiscard]] std::optional<SheetServers> running() const;
   /// parameter_server: bytes of the server that owns most, for which all wait.
   [[nodiscard]] Bytes most_owned() const;
   [[nodiscard]] std::shared_ptr<const MessageTimes> all_reduce() const { return all_reduce_; }
@@ -157,10 +162,12 @@ class ExchangeCosts {
   [[nodiscard]] std::int64_t no_equal_blocks(const Bucket& message) const;
   void note_parts(Notes& notes) const;
   void note_servers(Notes& notes) const;
+  void note_sheets(Notes& notes) const;
 
   const Network* network_;
   const Run* run_;
   std::shared_ptr<const MessageTimes> all_reduce_;
+  std::optional<SheetServers> by_sheets_;  ///< instead of calls and collectives
   std::optional<ServerCalls> calls_;       ///< instead of collectives
   std::optional<CollectiveTimes> first_;   ///< instead of an all-reduce
   std::optional<CollectiveTimes> second_;  ///< the gather

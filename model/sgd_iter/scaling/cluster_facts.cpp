@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <initializer_list>
-#include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "model/topology/datasheet_efficiency.hpp"
+#include "model/published/scaling/facts/network_kind.hpp"
+#include "model/topology/link_words.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -23,22 +21,6 @@ using scaling::TrainingFacts;
 constexpr double f32_bytes = 4;
 /// Year of a device whose sheet states none: that of most published trainings.
 constexpr int usual_launch = 2018;
-
-/// Whether the name of a link has one of these words, in small or capital letters.
-bool is_named(const LinkSpec& link, std::initializer_list<std::string_view> words) {
-  std::string name = link.name;
-  for (char& letter : name)
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return std::ranges::any_of(
-      words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
-}
-
-/// Whether sockets carry messages between nodes: what the cluster states, else its link's name.
-bool over_sockets(const Cluster& cluster) {
-  if (cluster.network) return cluster.network->kind == tcp_kind;
-  return is_named(cluster.inter_node, {"ethernet", "tcp"}) &&
-         !is_named(cluster.inter_node, {"roce"});
-}
 
 /// Whether the cluster states a mesh of direct links between devices.
 bool states_mesh(const Cluster& cluster) {
@@ -76,22 +58,15 @@ int mesh_rings(const Cluster& cluster, int devices, const TrainingFacts& facts) 
   return facts.framework.rings_only ? 0 : links_through_others(*cluster.node->nvlinks, devices);
 }
 
-/// Whether the links to a processor are like those between devices, as on POWER9.
-bool host_is_as_near(const Cluster& cluster) {
-  return is_named(cluster.host_device, {"nvlink", "infinity fabric"});
-}
-
 /// The links of the first `devices` of a node. The rings of a stated mesh carry their rate between
 /// all devices that they pass, as switches would.
 NodeFabric fabric_of(const Cluster& cluster, int devices, const TrainingFacts& facts) {
   if (states_mesh(cluster)) {
     const bool by_host = devices > 1 && mesh_rings(cluster, devices, facts) == 0;
-    return by_host && !host_is_as_near(cluster) ? NodeFabric::pcie : NodeFabric::switched;
+    return by_host && !names_near_host(cluster) ? NodeFabric::pcie : NodeFabric::switched;
   }
   if (cluster.node) return cluster.node->nvlinks ? NodeFabric::switched : NodeFabric::pcie;
-  const bool joined = is_named(cluster.intra_node, {"nvlink", "nvswitch", "infinity fabric"}) ||
-                      cluster.intra_node.bandwidth > fastest_pcie;
-  return joined ? NodeFabric::switched : NodeFabric::pcie;
+  return names_nvlinks(cluster) ? NodeFabric::switched : NodeFabric::pcie;
 }
 
 /// Rate of the links of a device to others of its node: over a mesh that of all rings that pass
@@ -127,19 +102,6 @@ scaling::Layout layout_of(const Placement& placement) {
   return layout;
 }
 
-/// Whether the cluster does not name the kind, and PCI Express may be as fast.
-bool may_be_pcie_or_nvlink(const Cluster& cluster) {
-  return !cluster.node && cluster.intra_node.bandwidth <= fastest_pcie &&
-         !is_named(cluster.intra_node, {"pci", "nvlink", "nvswitch"});
-}
-
-/// Whether the cluster names neither TCP nor a network with RDMA.
-bool may_be_tcp_or_rdma(const Cluster& cluster) {
-  return !cluster.network &&
-         !is_named(cluster.inter_node, {"ethernet", "tcp", "roce", "rdma", "infiniband",
-                                        "omni-path", "slingshot", "aries", "efa"});
-}
-
 void guess_links(const Cluster& cluster, const Placement& placement, TrainingFacts& facts) {
   if (placement.nodes() > 1 && may_be_tcp_or_rdma(cluster)) {
     facts.guesses.push_back(
@@ -163,7 +125,7 @@ void add_links(const Cluster& cluster, const Placement& placement, TrainingFacts
   facts.node_bandwidth = node_rate(cluster, placement, facts);
   if (placement.nodes() == 1) return;
   nominal_link(cluster, cluster.inter_node, 1);
-  facts.cluster_fabric = over_sockets(cluster) ? ClusterFabric::tcp : ClusterFabric::rdma;
+  facts.cluster_fabric = names_sockets(cluster) ? ClusterFabric::tcp : ClusterFabric::rdma;
   facts.cluster_bandwidth = cluster.inter_node.bandwidth;
   if (cluster.network) {
     facts.cluster_bandwidth = taper(*cluster.network, placement.nodes()) * facts.cluster_bandwidth;
@@ -176,7 +138,61 @@ scaling::FrameworkTraits usual_framework() {
   scaling::FrameworkTraits traits;
   traits.first_bucket = first_bucket_limit;
   traits.bucket = bucket_limit;
+  traits.eager = true;
   return traits;
+}
+
+cases::Overlap overlap_of(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::sequential:
+      return cases::Overlap::none;
+    case Schedule::wait_free:
+      return cases::Overlap::wfbp;
+    case Schedule::merged_greedy:
+    case Schedule::merged:
+      return cases::Overlap::merged;
+    case Schedule::priority:
+      return cases::Overlap::scheduled;
+    case Schedule::bucketed:
+    case Schedule::horovod:
+    case Schedule::reduce_scatter_overlap:
+      return cases::Overlap::bucketed;
+  }
+  fail_expectation("a schedule of the enumeration");
+}
+
+/// The traits with what a run states of its servers.
+scaling::FrameworkTraits traits_of(const Run& run, scaling::FrameworkTraits traits) {
+  const Transport transport = run.settings.transport;
+  if (run.settings.sharding != Sharding::largest_first || !traits.servers) {
+    traits.sharding = run.settings.sharding;
+  }
+  traits.servers = true;
+  if (transport == Transport::collectives) return traits;
+  traits.over_sockets = transport == Transport::grpc;
+  traits.transport_unknown = false;
+  traits.each_calls = run.settings.callers == Callers::ranks;
+  if (traits.each_calls) traits.node_sum = NodeSum::host;
+  return traits;
+}
+
+/// The nodes on which servers are. Ranks that are servers fill nodes from the first one on.
+int serving_nodes(const Run& run, const Placement& placement) {
+  const int servers = run.settings.servers;
+  if (servers == 0) return placement.nodes();
+  const bool by_ranks =
+      run.settings.callers == Callers::ranks && run.settings.transport != Transport::collectives;
+  const int each = by_ranks ? placement.ranks_per_node : 1;
+  return std::min((servers + each - 1) / each, placement.nodes());
+}
+
+void add_servers(const Run& run, TrainingFacts& facts) {
+  const Placement placement{run.ranks, run.ranks_per_node};
+  facts.synchronisation = cases::Synchronisation::parameter_server;
+  facts.framework = traits_of(run, std::move(facts.framework));
+  const int serving = serving_nodes(run, placement);
+  const double uneven = scaling::server_imbalance(facts, serving);
+  facts.asked.busiest_server = uneven * placement.nodes() / serving;
 }
 
 }  // namespace
@@ -195,24 +211,40 @@ TrainingFacts cluster_facts(const Machine& machine, const Placement& placement) 
   add_links(cluster, placement, facts);
   facts.memory_bandwidth = cluster.device.memory_bandwidth;
   facts.launched = cluster.device.launched > 0 ? cluster.device.launched : usual_launch;
-  facts.overlap = cases::Overlap::bucketed;
   if (cluster.device.kind == DeviceKind::cpu) {
     facts.guesses.emplace_back("the published trainings are of GPUs, not of processors");
   }
   return facts;
 }
 
-TrainingFacts run_facts(const Machine& machine, const Run& run, double parameters,
-                        bool over_sequences, Seconds alone) {
+bool exchanges_by_servers(const Machine& machine, const Run& run) {
+  if (machine.fitted || run.ranks == 1) return false;
+  if (run.synchronisation != Synchronisation::parameter_server) return false;
+  if (run.settings.transport != Transport::collectives) return true;
+  return machine.exchange_traits && machine.exchange_traits->servers;
+}
+
+TrainingFacts run_facts(const Machine& machine, const Run& run, const Network& network,
+                        Seconds alone) {
   TrainingFacts facts = cluster_facts(machine, {run.ranks, run.ranks_per_node});
-  facts.parameters = parameters;
-  facts.gradient = Bytes(f32_bytes * parameters);
-  facts.profile.tensors = {{parameters, 1}};
+  facts.parameters = static_cast<double>(network.parameter_count());
+  facts.gradient = Bytes(f32_bytes * facts.parameters);
+  facts.profile = {scaling::TensorSource::layers,
+                   scaling::ready_tensors(scaling::layer_work(network))};
   facts.given_iteration = alone;
   facts.given_batch = facts.batch = run.batch;
   facts.half_precision = element_bytes(run.dtype) == 2;
-  facts.synthetic_input = over_sequences;  // tokens need no decoding
+  facts.uneven_samples = has_uneven_samples(network);
+  const bool has_decoding = machine.cluster.host.decode > Seconds();
+  if (!network.is_over_sequences() && !has_decoding) facts.sample = scaling::picture_bytes;
+  facts.overlap =
+      facts.framework.overlap_unknown ? cases::Overlap::unknown : overlap_of(run.schedule);
+  if (exchanges_by_servers(machine, run)) add_servers(run, facts);
   return facts;
+}
+
+bool has_uneven_samples(const Network& network) {
+  return scaling::network_kind(network.name()).uneven_samples;
 }
 
 }  // namespace dlscale::model

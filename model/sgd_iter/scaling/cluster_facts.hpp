@@ -1,4 +1,5 @@
 #pragma once
+#include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/published/scaling/facts/facts.hpp"
@@ -14,8 +15,17 @@ namespace dlscale::model {
 /// Throws ConfigError where the cluster gives a link between the ranks no bandwidth.
 scaling::TrainingFacts cluster_facts(const Machine& machine, const Placement& placement);
 
-/// The facts of a run of a network with `parameters` > 0 that takes `alone` > 0 on one device.
-scaling::TrainingFacts run_facts(const Machine& machine, const Run& run, double parameters,
-                                 bool over_sequences, Seconds alone);
+/// Whether parameter servers carry gradients by the law of data sheets (exchange_cost()): they are
+/// called, or are a framework's own. Otherwise ranks of our own engine reduce and broadcast.
+bool exchanges_by_servers(const Machine& machine, const Run& run);
+
+/// Whether samples of a batch of the network differ in length or size, as sentences do.
+bool has_uneven_samples(const Network& network);
+
+/// The facts of a run of a network that takes `alone` > 0 on one device. Samples are read, not made
+/// up. They are pictures of unknown decoding (slow_input()) where the cluster states none, since
+/// the task graph has what it states.
+scaling::TrainingFacts run_facts(const Machine& machine, const Run& run, const Network& network,
+                                 Seconds alone);
 
 }  // namespace dlscale::model

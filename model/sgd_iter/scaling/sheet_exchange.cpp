@@ -21,8 +21,11 @@ const scaling::ScalingFile& nominal_file() {
   return file;
 }
 
-/// The fitted constants, with longer start-ups where the cluster states them. Between processors
-/// no kernel of a GPU starts, so that stated ones replace the fitted ones.
+constexpr Bytes f32_gradient(4);
+
+/// The fitted constants, with longer start-ups where the cluster states them, and a smaller part of
+/// the line between nodes. Between processors no kernel of a GPU starts, so that stated start-ups
+/// replace the fitted ones.
 Parameters parameters_for(const Cluster& cluster) {
   Parameters parameters = nominal_scaling().parameters;
   const bool of_gpus = cluster.device.kind == DeviceKind::gpu;
@@ -33,6 +36,10 @@ Parameters parameters_for(const Cluster& cluster) {
   take(Parameter::local_latency, cluster.intra_node.latency);
   take(Parameter::rdma_latency, cluster.inter_node.latency);
   take(Parameter::tcp_latency, cluster.inter_node.latency);
+  if (cluster.network) {
+    double& line = parameters.values.at(static_cast<std::size_t>(Parameter::line_efficiency));
+    line = std::min(line, cluster.network->efficiency);
+  }
   return parameters;
 }
 
@@ -74,9 +81,12 @@ SheetLink sheet_link_between(const Machine& machine, const Placement& placement)
   return {Seconds(parameters[latency]), 1 / scaling::between_nodes(facts, parameters)};
 }
 
-SheetDelays sheet_delays(const Machine& machine, const Placement& placement, Bytes gradients) {
+SheetDelays sheet_delays(const Machine& machine, const Placement& placement,
+                         const Network& network) {
   if (placement.ranks == 1) return {};
-  const TrainingFacts facts = cluster_facts(machine, placement);
+  TrainingFacts facts = cluster_facts(machine, placement);
+  facts.uneven_samples = has_uneven_samples(network);
+  const Bytes gradients = static_cast<double>(network.parameter_count()) * f32_gradient;
   const Parameters& p = nominal_scaling().parameters;
   SheetDelays delays;
   delays.waiting = scaling::waiting_share(facts, placement.ranks, p);
@@ -88,21 +98,29 @@ SheetDelays sheet_delays(const Machine& machine, const Placement& placement, Byt
   return delays;
 }
 
-TimeFactors scaling_factors(const TrainingFacts& facts, const ScaledParts& parts) {
-  if (facts.asked.gpus == 1 && !parts.measured) return {};
-  scaling::ScaledTime time;
-  time.compute = parts.alone;
-  time.transfer = parts.exposed;
-  time.communication = parts.communication;
-  time.total = parts.total;
-  time.slower = parts.slower;
-  time.overhead = std::clamp(1 - parts.alone / parts.total, 0.0, 0.95);
-  const double ratio = static_cast<double>(facts.asked.gpus) / facts.given.gpus;
-  time.differs = std::min(std::abs(std::log2(ratio)), 1.0);
+SheetServers sheet_servers(const Machine& machine, const Run& run, const Network& network) {
+  EXPECT(exchanges_by_servers(machine, run));
+  const TrainingFacts facts = run_facts(machine, run, network, Seconds(1));
+  const Parameters p = parameters_for(machine.cluster);
+  SheetServers servers;
+  servers.transfer = scaling::exchange_cost(facts, facts.asked, p).messages.transfer;
+  servers.last = servers.transfer / static_cast<double>(facts.profile.tensors.size());
+  servers.running = run.schedule != Schedule::sequential && !facts.framework.eager;
+  if (servers.running && machine.cluster.device.kind == DeviceKind::gpu) {
+    servers.interference = p[Parameter::interference];
+  }
+  return servers;
+}
+
+TimeFactors scaling_factors(const TrainingFacts& facts) {
   const scaling::Fit& fit = nominal_scaling();
+  const scaling::ScaledTime time = scaling::ScalingModel(facts).judged(fit.parameters);
+  TrainingFacts as_run = facts;
+  if (facts.overlap == cases::Overlap::unknown) as_run.overlap = cases::Overlap::bucketed;
+  const Seconds total = scaling::ScalingModel(as_run).time(fit.parameters).total;
   scaling::IntervalTime found = scaling::with_interval(time, facts, fit.errors);
   if (!scaling::outside(facts, fit.domain).empty()) found = scaling::stretched(found);
-  return {found.low / found.value, found.high / found.value};
+  return {std::min(found.low / total, 1.0), std::max(found.high / total, 1.0)};
 }
 
 }  // namespace dlscale::model

@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "core/base/units.hpp"
+#include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/published/scaling/facts/facts.hpp"
@@ -50,8 +51,20 @@ struct SheetDelays {
   /// ε: share of the time of messages beside computing that computing loses to them.
   double interference = 0;
 };
-/// `gradients` are the bytes of all messages. All are 0 on one rank.
-SheetDelays sheet_delays(const Machine& machine, const Placement& placement, Bytes gradients);
+/// Requires ≥ 1 rank; all are 0 on one.
+SheetDelays sheet_delays(const Machine& machine, const Placement& placement,
+                         const Network& network);
+
+/// The exchange of all gradients with parameter servers. [exchange_cost(), ScalingModel]
+struct SheetServers {
+  Seconds transfer;  ///< all pushes and pulls
+  Seconds last;      ///< of them those of one tensor
+  /// Whether messages also travel beside the next forward pass, as where a framework runs graphs.
+  bool running = false;
+  double interference = 0;  ///< SheetDelays::interference
+};
+/// Requires a run that exchanges_by_servers(). Throws as cluster_facts() does.
+SheetServers sheet_servers(const Machine& machine, const Run& run, const Network& network);
 
 /// Factors on a time: 5 % of trainings take less than `low` times it, 5 % more than `high` times.
 struct TimeFactors {
@@ -59,18 +72,10 @@ struct TimeFactors {
   double high = 1;
 };
 
-/// Times of an iteration that its interval depends on.
-struct ScaledParts {
-  bool measured = false;  ///< whether facts.given was measured; else it is one device
-  Seconds alone;          ///< > 0: computing on one rank
-  Seconds total;          ///< > 0
-  Seconds slower;         ///< total, if every message took twice as long
-  Seconds exposed;        ///< messages that computing does not hide
-  Seconds communication;  ///< all messages
-};
-
-/// The interval of what several ranks add, by errors at sets that a fit has not seen. It is wider
-/// outside the domain of the fit. [with_interval(), stretched()]
-TimeFactors scaling_factors(const scaling::TrainingFacts& facts, const ScaledParts& parts);
+/// The interval of what several ranks add to the given time of `facts`, by errors at sets that a
+/// fit has not seen. It is wider outside the domain of the fit. [ScalingModel, with_interval(),
+/// stretched()] The shift of the middle of errors is in the ends alone, and so is an unknown
+/// overlap, for which a run has buckets.
+TimeFactors scaling_factors(const scaling::TrainingFacts& facts);
 
 }  // namespace dlscale::model

@@ -50,21 +50,22 @@ std::vector<Bytes> in_forward_order(const std::vector<GradientTensor>& backward,
   return forward;
 }
 
-/// The imbalance of the framework's rule, if the rule and the layers are known; otherwise 1.
+/// Whether it is known which server keeps what.
+bool follows_rule(const TrainingFacts& facts) {
+  return facts.framework.sharding && facts.profile.source == TensorSource::layers;
+}
+
+/// The imbalance of one server a node.
 double busiest_server(const TrainingFacts& facts, int nodes, std::vector<std::string>& guesses) {
   constexpr int most_followed = 100'000;
   if (facts.synchronisation != cases::Synchronisation::parameter_server) return 1;
-  if (!facts.framework.sharding || facts.profile.source != TensorSource::layers) return 1;
-  if (nodes > most_followed) {
+  if (nodes <= most_followed) return server_imbalance(facts, nodes);
+  if (follows_rule(facts)) {
     guesses.push_back(fmt::format(
         "what each of {} servers keeps is not followed (on more than {}): taken as even", nodes,
         most_followed));
-    return 1;
   }
-  const Bytes element = facts.gradient / facts.parameters;
-  const std::vector<Bytes> tensors = in_forward_order(facts.profile.tensors, element);
-  return collective::imbalance(
-      collective::servers_by(*facts.framework.sharding, tensors, element, nodes));
+  return 1;
 }
 
 /// The network as profiles of frameworks may name it: "ResNet-50", "BERT-Large, 512 tokens".
@@ -179,10 +180,9 @@ void look_up_gpu(const std::string& gpu, const FactSources& sources, TrainingFac
   facts.launched = sheet != nullptr ? first_launch(sources.devices, *sheet) : usual_launch;
 }
 
-/// Images of three colours at the usual size, in f32. Other samples are far smaller.
+/// Samples that are no pictures are far smaller.
 Bytes sample_bytes(const ScalingCase& training) {
-  constexpr Bytes picture{224.0 * 224 * 3 * 4};
-  return training.sample_unit == "image" ? picture : Bytes();
+  return training.sample_unit == "image" ? picture_bytes : Bytes();
 }
 
 /// Whether products are of 16 or 8 bits: "mixed-fp16", "bf16", "fp8", but not "tf32".
@@ -315,6 +315,15 @@ FactSources FactSources::load() {
     sources.networks.emplace(name, load_network(name));
   }
   return sources;
+}
+
+double server_imbalance(const TrainingFacts& facts, int servers) {
+  EXPECT(servers >= 1);
+  if (!follows_rule(facts)) return 1;
+  const Bytes element = facts.gradient / facts.parameters;
+  const std::vector<Bytes> tensors = in_forward_order(facts.profile.tensors, element);
+  return collective::imbalance(
+      collective::servers_by(*facts.framework.sharding, tensors, element, servers));
 }
 
 std::optional<std::string> not_covered(const ScalingCase& training) {

@@ -54,8 +54,14 @@ struct FrameworkTraits {
   /// Whether the framework is known, but not if it uses RDMA where links offer it, or sockets.
   bool transport_unknown = false;
   NodeSum node_sum = NodeSum::host;  ///< for parameter servers
+  /// Whether parameter servers add gradients, or keep the parameters.
+  bool servers = false;
+  /// Whether each GPU calls servers by itself, without a sum of its node.
+  bool each_calls = false;
   /// The assignment of parameters to servers, if servers keep them and it is known.
   std::optional<Sharding> sharding = {};
+  /// Whether it is not known if messages travel beside computing. Cases state it by themselves.
+  bool overlap_unknown = false;
   /// Whether all gradients are packed before any is sent, if overlap is not stated.
   bool packs_all = false;
 };
@@ -131,6 +137,13 @@ const cases::GivenPoint& nearest_given(const cases::ScalingCase& training);
 /// else ("compute only, no communication"). A denial ("not compute only") does not count, nor a
 /// clause that the rest of its sentence takes back ("compute only, which it is not").
 bool computes_only(const cases::GivenPoint& given);
+
+/// A picture of three colours at the usual size, in f32.
+inline constexpr Bytes picture_bytes{224.0 * 224 * 3 * 4};
+
+/// How many times an even share the busiest of `servers` ≥ 1 keeps, by the framework's rule; 1 if
+/// the rule or the layers are not known.
+double server_imbalance(const TrainingFacts& facts, int servers);
 
 /// Requires a covered training: not_covered() is empty.
 TrainingFacts training_facts(const cases::ScalingCase& training, const FactSources& sources);

@@ -232,8 +232,10 @@ FrameworkTraits traits_with(const FrameworkProfile& profile, const Fact<KernelLa
   traits.over_host = over_host(profile);
   traits.over_sockets = by_sockets(profile);
   traits.transport_unknown = profile.between_nodes.is_unknown();
+  traits.servers = is(profile.gradients, GradientPath::parameter_server);
   traits.node_sum = node_sum(profile);
   if (profile.sharding.is_stated()) traits.sharding = profile.sharding.value();
+  traits.overlap_unknown = profile.schedule.is_unknown();
   traits.packs_all = is(profile.schedule, Schedule::sequential);
   return traits;
 }
@@ -284,7 +286,9 @@ FrameworkTraits framework_traits(std::string_view text, std::string_view network
 }
 
 FrameworkTraits traits_of(const FrameworkProfile& profile, ReleaseMonth released) {
-  return traits_with(profile, profile.launch, within(released, profile));
+  FrameworkTraits traits = traits_with(profile, profile.launch, within(released, profile));
+  if (profile.launch.is_unknown() && profile.input_copy.is_none()) traits.eager = true;
+  return traits;
 }
 
 }  // namespace dlscale::model::scaling

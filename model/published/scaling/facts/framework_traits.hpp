@@ -24,7 +24,9 @@ FrameworkTraits framework_traits(std::string_view text, std::string_view network
 /// The month of software whose release is not stated.
 inline constexpr ReleaseMonth unstated_release{2020, 7};
 
-/// The traits of a profile, of which the version of that month is used, or the nearest one.
+/// The traits of a profile by itself. A library that others compute beside (no input_copy, launch
+/// unknown) is taken to serve PyTorch, which launches kernels one by one. The version of that month
+/// is used, or the nearest one.
 FrameworkTraits traits_of(const FrameworkProfile& profile,
                           ReleaseMonth released = unstated_release);
 

@@ -104,7 +104,8 @@ Seconds over_servers(const TrainingFacts& facts, const Layout& layout, const Par
   const Seconds local = within_servers_node(facts, layout, p);
   if (layout.nodes == 1) return local;
   const BytesPerSecond rate = p[Parameter::server_efficiency] * between_nodes(facts, p);
-  return local + busier(layout) * facts.gradient / rate;
+  const int sums = facts.framework.each_calls ? layout.gpus_on_node : 1;
+  return local + sums * busier(layout) * facts.gradient / rate;
 }
 
 Seconds over_links(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {

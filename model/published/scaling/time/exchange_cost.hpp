@@ -74,7 +74,7 @@ struct ExchangeCost {
 ///                   transfer = t₁ on one node, else (t₁³ + t³)^(1/3)
 ///                   startup  = min{ ring 2 (n α + (N-n) α₁),  tree 4 lg n α + 4 (k-1) α₁ }
 ///   MPI over hosts  transfer = 2 (k-1)/k M / B₁ + 2 (n-1)/n M / (B / 2) + 2 M / B_host
-///   servers         transfer = in_node + (if n > 1) M i / (e_s B)
+///   servers         transfer = in_node + (if n > 1) s M i / (e_s B)
 ///                   i = ((n-1) m + M - m) / (2 (n-1)/n M), 1 if all servers keep m = M / n
 ///     host sum      in_node = 2 M / (e_s B_pcie)
 ///     ring          in_node = 2 (k-1)/k M / B₁
@@ -95,15 +95,15 @@ struct ExchangeCost {
 ///   libraries open, so that RDMA is never slower.
 /// - Servers: each node pushes and pulls the sum of its gradients once, whatever the number of
 ///   nodes. BytePS on 10 Gb/s takes as long on 2 as on 8 nodes, although on 2 only half passes the
-///   network: its processes are the limit. i compares the busiest server with an even one. m
-///   follows the framework's rule, or is even if rule or layers are not known.
+///   network: its processes are the limit. s is 1, or k where each GPU calls by itself. i compares
+///   the busiest server with an even one. m follows the framework's rule, or is even if rule or
+///   layers are not known.
 /// - B of unknown transport: half of the gradients by sockets, half by RDMA.
 /// - Host sum: each GPU copies M up and the sum down over its own link, even if it is alone.
 /// - Star: one GPU collects a tensor from k-1 others and returns it, so that the largest tensor is
 ///   the limit. Copies without access between peers pass the host.
 ///
-/// Wrong for fabrics that sum in the network, for several cards that are not used alike, and for
-/// servers that are fewer than the nodes.
+/// Wrong for fabrics that sum in the network, and for several cards that are not used alike.
 ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
                            const Parameters& parameters);
 
