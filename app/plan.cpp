@@ -1,6 +1,10 @@
 // dlscale plan: finds the best schedule, bucket size, batch and number of ranks within limits.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +16,7 @@
 #include "app/options/training_options.hpp"
 #include "app/options/training_time_options.hpp"
 #include "app/predict/plan_options.hpp"
+#include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "model/machine/machine.hpp"
 #include "model/plan/training_plan.hpp"
@@ -49,6 +54,42 @@ ExchangeValues shared_exchange(const TrainingValues& values) {
           .credit = values.credit};
 }
 
+/// The exchange that measured points belong to. On one rank all are alike; on several it is the
+/// only one, or buckets, as `predict` assumes, where none were named.
+const model::Exchange& measured_exchange(const PlanVerbOptions& options,
+                                         const std::vector<model::MeasuredPoint>& points,
+                                         const std::vector<model::Exchange>& exchanges) {
+  const bool alone = std::ranges::all_of(
+      points, [](const model::MeasuredPoint& point) { return point.ranks == 1; });
+  if (alone || exchanges.size() == 1) return exchanges.front();
+  const bool named = options.training.values.schedules || !options.plan.buckets.empty() ||
+                     options.training.values.synchronisations;
+  const auto buckets = std::ranges::find(exchanges, Schedule::bucketed, &model::Exchange::schedule);
+  if (!named && buckets != exchanges.end()) return *buckets;
+  throw ConfigError(
+      "--measured leaves open which of several schedules was measured on several ranks. Name that "
+      "one alone, or measure one rank.");
+}
+
+/// Gives the machine the level of the measured points, and says what they count as.
+void set_level(const PlanVerbOptions& options, const Network& network, Run run,
+               model::PlanQuestion& question, model::Machine& machine) {
+  const model::PlanSpace& space = question.space;
+  const auto batch = [&](int ranks) -> std::optional<int> {
+    if (space.global_batch) return share_of(*space.global_batch, ranks);
+    return space.batches.size() == 1 ? std::optional(space.batches.front()) : std::nullopt;
+  };
+  const std::vector<model::MeasuredPoint> points = options.measured.read(batch);
+  const model::Exchange& exchange = measured_exchange(options, points, space.exchanges);
+  apply(exchange, run);
+  machine.level = MeasuredOption::level(network, machine, run, points);
+  if (space.exchanges.size() > 1 && points.back().ranks > 1) {
+    question.notes.push_back(
+        fmt::format("your points count as measured with {}", exchange_text(exchange)));
+  }
+  if (!machine.level->doubt.empty()) question.notes.push_back(machine.level->doubt);
+}
+
 ExitCode plan(PlanVerbOptions& options) {
   options.training.check_hardware();
   const Network network = options.training.find_network();
@@ -58,14 +99,13 @@ ExitCode plan(PlanVerbOptions& options) {
   model::PlanQuestion question =
       options.plan.question(options.training.values, network.name(), machine.cluster.workers());
   for (const std::string& note : options.training.told) question.notes.push_back(note);
-  const model::PlanSpace& space = question.space;
-  options.measured.add_to(machine, space.global_batch ? std::vector<int>() : space.batches);
   std::vector<Schedule> schedules;
   for (const model::Exchange& exchange : question.space.exchanges) {
     schedules.push_back(exchange.schedule);
   }
   const Run run = options.training.find_run(network.name(), machine, schedules,
                                             shared_exchange(options.training.values));
+  if (options.measured.is_given()) set_level(options, network, run, question, machine);
   options.output.write(
       report::plan_document(model::plan_training(network, machine, run, question)));
   return ExitCode::ok;

@@ -195,23 +195,6 @@ void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes)
   if (options.trace.asked()) options.stragglers.refuse_beside("--trace");
 }
 
-/// Refuses questions about other hardware and other runs, for which a measured point does not hold.
-void refuse_beside_measured(const PredictOptions& options, const SweptAxes& axes) {
-  const std::array<std::pair<std::string_view, bool>, 5> others{
-      {{"--set", !options.what_if.set.empty()},
-       {"--device", !options.what_if.device.empty()},
-       {"--sharp", options.what_if.sharp},
-       {"--explain", options.explain.asked},
-       {"--global-batch", axes.global_batch.has_value()}}};
-  for (const auto& [name, asked] : others) {
-    if (!asked) continue;
-    throw ConfigError(fmt::format(
-        "--measured holds for the cluster and the batch that were measured, and {} asks "
-        "about others. Leave one of them out.",
-        name));
-  }
-}
-
 bool wants_details(const PredictOptions& options) {
   return options.layers || options.explain.asked || options.trace.asked() ||
          options.training.asked();
@@ -242,6 +225,25 @@ report::Document memory_of(const PredictOptions& options, const Network& network
   return memory_answer(network, machine, run, memory_questions(machine.cluster, axes), assumed);
 }
 
+/// The level of --measured, if it was given. The first batch and schedule named were measured.
+std::optional<model::MeasuredLevel> measured_level(PredictOptions& options, const Network& network,
+                                                   const SweptAxes& axes) {
+  if (!options.measured.is_given()) return {};
+  const auto batch = [&](int ranks) -> std::optional<int> {
+    return axes.global_batch ? share_of(*axes.global_batch, ranks) : axes.batches.front();
+  };
+  const std::vector<model::MeasuredPoint> points = options.measured.read(batch);
+  if (axes.several()) {
+    options.told.push_back(fmt::format("your points count as measured with batch {}, {}",
+                                       points.front().batch,
+                                       schedule_name(axes.schedules.front())));
+  }
+  const model::Machine machine = options.find_machine(measured_link(options, axes.links.front()));
+  const Run run =
+      options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
+  return MeasuredOption::level(network, machine, run, points);
+}
+
 ExitCode predict(PredictOptions& options) {
   if (options.cases.are_given()) {
     return options.cases.predict(
@@ -270,19 +272,14 @@ ExitCode predict(PredictOptions& options) {
     options.output.write(memory_of(options, network, axes));
     return ExitCode::ok;
   }
-  if (options.measured.is_given() && axes.beyond_ranks()) {
-    throw ConfigError(
-        "--measured tells of one batch, schedule and link, and several are asked for. Name one of "
-        "each.");
-  }
-  if (options.measured.is_given()) refuse_beside_measured(options, axes);
+  const std::optional<model::MeasuredLevel> level = measured_level(options, network, axes);
   if (axes.beyond_ranks() || (axes.global_batch && !wants_details(options))) {
-    options.output.write(report::sweep_document(
-        predict_sweep(options, options.what_if, options.stragglers.spread(), network, axes)));
+    options.output.write(report::sweep_document(predict_sweep(
+        options, options.what_if, options.stragglers.spread(), network, axes, level)));
     return ExitCode::ok;
   }
   model::Machine machine = options.find_machine(axes.links.front());
-  options.measured.add_to(machine, axes.global_batch ? std::vector<int>() : axes.batches);
+  set_level(level, axes.links.front(), options, machine);
   const std::vector<std::string> assumed =
       what_is_assumed(options, options.what_if, network, machine);
   Run run = options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));

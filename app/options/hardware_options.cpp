@@ -177,6 +177,7 @@ std::vector<std::string> WhatIfOptions::apply(model::Machine& machine, DType dty
   if (sharp) {
     machine.replaced_all_reduce = machine.all_reduce_override;
     machine.all_reduce_override = model::adding_switches;
+    if (machine.level) machine.level->other_links = true;
     notes.emplace_back(
         "switches that add, between nodes: needs InfiniBand switches with SHARP (streaming, as of "
         "HDR) and a library that asks them to (NCCL's CollNet, HPC-X)");

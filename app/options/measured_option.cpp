@@ -8,9 +8,11 @@
 #include <charconv>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"
+#include "model/sgd_iter/measured_level_fit.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -30,30 +32,46 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
-/// Samples a second, if it is a rate: "2750/s", "2750 images/s".
-std::optional<double> rate_of(std::string_view text) {
+/// Samples a second, if the text ends as a rate does: "2750/s", "2750 images/s".
+std::optional<double> rate_of(const std::string& point, std::string_view text) {
   for (const std::string_view unit : {"images/s", "sequences/s", "samples/s", "/s"}) {
     if (!text.ends_with(unit)) continue;
     text.remove_suffix(unit.size());
     while (text.ends_with(' ')) text.remove_suffix(1);
-    return number<double>(text);
+    const auto rate = number<double>(text);
+    if (!rate) refuse(point, "has a rate that is not a number above zero");
+    return rate;
   }
   return {};
 }
 
-model::MeasuredPoint point_of(const std::string& text, int batch) {
-  const std::size_t sign = text.find('=');
-  if (sign == std::string::npos) refuse(text, "has no equals sign");
-  const auto ranks = number<int>(std::string_view(text).substr(0, sign));
-  if (!ranks) refuse(text, "does not begin with a number of ranks");
-  const std::string_view value = std::string_view(text).substr(sign + 1);
-  if (const auto rate = rate_of(value)) {
-    return {*ranks, Seconds(static_cast<double>(*ranks) * batch / *rate)};
-  }
-  if (value.ends_with("/s")) refuse(text, "has no rate above zero");
-  const auto time = parse_quantity<Seconds>(value, "--measured");
-  if (time <= Seconds()) refuse(text, "has no time above zero");
-  return {*ranks, time};
+/// Ranks, and the batch of each where it is stated: "8", "8x256".
+std::pair<int, std::optional<int>> layout_of(const std::string& point, std::string_view text) {
+  const std::size_t sign = text.find('x');
+  const auto ranks = number<int>(text.substr(0, sign));
+  if (!ranks) refuse(point, "does not begin with a number of ranks, 1 or more");
+  if (sign == std::string_view::npos) return {*ranks, {}};
+  const auto batch = number<int>(text.substr(sign + 1));
+  if (!batch) refuse(point, "has an x without the batch of a rank after it");
+  return {*ranks, batch};
+}
+
+bool is_time(std::string_view text) {
+  return text.ends_with('s') && !text.ends_with("/s");
+}
+
+/// The iteration by a rate or a time.
+Seconds iteration_of(const std::string& point, std::string_view value, double samples) {
+  const auto stated = rate_of(point, value);
+  if (!stated && !is_time(value)) refuse(point, "has neither \"/s\" nor a unit of time at its end");
+  const double time =
+      stated ? samples / *stated : parse_quantity<Seconds>(value, "--measured").si();
+  if (!(time > 0)) refuse(point, "has no time above zero");
+  constexpr double least = 1e-6;
+  constexpr double most = 1e12;
+  const double rate = samples / time;
+  if (rate >= least && rate <= most) return Seconds(time);
+  refuse(point, fmt::format("is outside of {:g} to {:g} samples a second", least, most));
 }
 
 }  // namespace
@@ -66,32 +84,48 @@ void MeasuredOption::declare(CLI::App& verb) {
       ->type_name("RANKS=RATE/s");
 }
 
-void MeasuredOption::add_to(model::Machine& machine, const std::vector<int>& batches) const {
-  if (!is_given()) return;
+std::vector<model::MeasuredPoint> MeasuredOption::read(
+    const std::function<std::optional<int>(int ranks)>& usual_batch) const {
+  std::vector<model::MeasuredPoint> read;
+  for (const std::string& text : points) {
+    const std::size_t sign = text.find('=');
+    if (sign == std::string::npos) refuse(text, "has no equals sign");
+    const auto [ranks, stated] = layout_of(text, std::string_view(text).substr(0, sign));
+    if (std::ranges::find(read, ranks, &model::MeasuredPoint::ranks) != read.end()) {
+      refuse(text, "is the second point of as many ranks");
+    }
+    const std::optional<int> batch = stated ? stated : usual_batch(ranks);
+    if (!batch) {
+      throw ConfigError(fmt::format(
+          "--measured: \"{}\" leaves open which of several batches was measured. Write it after "
+          "the number of ranks, as in \"{}x32={}\".",
+          text, ranks, text.substr(sign + 1)));
+    }
+    const double samples = static_cast<double>(ranks) * *batch;
+    const auto value = std::string_view(text).substr(sign + 1);
+    read.push_back({ranks, *batch, iteration_of(text, value, samples)});
+  }
+  return read;
+}
+
+model::MeasuredLevel MeasuredOption::level(const Network& network, const model::Machine& machine,
+                                           const Run& run,
+                                           const std::vector<model::MeasuredPoint>& points) {
   if (machine.fitted) {
     throw ConfigError(
         "--measured makes a prediction from data sheets sharper, and this machine was measured. "
         "Leave it out, or name a cluster instead of the machine.");
   }
-  if (batches.size() != 1 || batches.front() < 1) {
-    throw ConfigError(
-        "--measured tells of one batch of a rank, and several are asked for. Name one.");
-  }
-  for (const std::string& text : points) {
-    const model::MeasuredPoint point = point_of(text, batches.front());
-    if (std::ranges::find(machine.points, point.ranks, &model::MeasuredPoint::ranks) !=
-        machine.points.end()) {
-      refuse(text, "is the second point of as many ranks");
-    }
-    machine.points.push_back(point);
-  }
+  return model::measured_level(network, machine, run, points);
 }
 
-std::string MeasuredOption::words(const model::Machine& machine) {
+std::string MeasuredOption::words(const model::MeasuredLevel& level) {
   std::vector<int> ranks;
-  for (const model::MeasuredPoint& point : machine.points) ranks.push_back(point.ranks);
-  return fmt::format("your point{} at {} GPU{}", ranks.size() == 1 ? "" : "s",
-                     fmt::join(ranks, " and "), ranks.size() == 1 && ranks.front() == 1 ? "" : "s");
+  for (const auto& point : level.rest) ranks.push_back(point.ranks);
+  const int last = ranks.back();
+  ranks.pop_back();
+  if (ranks.empty()) return fmt::format("your point at {} GPU{}", last, last == 1 ? "" : "s");
+  return fmt::format("your points at {} and {} GPUs", fmt::join(ranks, ", "), last);
 }
 
 }  // namespace dlscale::app

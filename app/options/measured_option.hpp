@@ -1,7 +1,11 @@
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/network/network.hpp"
+#include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 
 namespace CLI {
@@ -11,17 +15,24 @@ class App;
 namespace dlscale::app {
 
 /// --measured of predict and plan: iterations of the training asked for that were measured on the
-/// cluster, "RANKS=RATE/s" (samples of all ranks) or "RANKS=TIME ms".
+/// cluster, "RANKS=RATE/s" (samples of all ranks) or "RANKS=TIME ms". The batch of a rank may
+/// follow the number of ranks, as in "8x256=21000/s".
 struct MeasuredOption {
   std::vector<std::string> points;
   void declare(CLI::App& verb);
   [[nodiscard]] bool is_given() const { return !points.empty(); }
-  /// Adds the points to a machine from data sheets. `batches` are those asked for, of a rank; 0
-  /// stands for one that differs by rank. Throws ConfigError for a point that cannot be read, for
-  /// several batches, and for a machine that was measured.
-  void add_to(model::Machine& machine, const std::vector<int>& batches) const;
+  /// The points. `usual_batch` gives the batch of a rank for points that state none, by their
+  /// number of ranks; nothing where that is not known. Throws ConfigError for a point that cannot
+  /// be read or lacks its batch, and for two of as many ranks.
+  [[nodiscard]] std::vector<model::MeasuredPoint> read(
+      const std::function<std::optional<int>(int ranks)>& usual_batch) const;
+  /// Their level for the machine and the run that were measured. Throws as measured_level() does,
+  /// and ConfigError for a machine that was measured by benchmarks.
+  [[nodiscard]] static model::MeasuredLevel level(const Network& network,
+                                                  const model::Machine& machine, const Run& run,
+                                                  const std::vector<model::MeasuredPoint>& points);
   /// "your point at 1 GPU", "your points at 1 and 8 GPUs".
-  [[nodiscard]] static std::string words(const model::Machine& machine);
+  [[nodiscard]] static std::string words(const model::MeasuredLevel& level);
 };
 
 }  // namespace dlscale::app

@@ -35,7 +35,7 @@ std::string sheets_and_trainings(const Device& device, std::span<const model::Pr
 
 std::string rests_on(const model::Machine& machine, std::span<const model::Prediction> rows) {
   if (machine.fitted) return "measurements of this machine";
-  if (!machine.points.empty()) return MeasuredOption::words(machine);
+  if (machine.level) return MeasuredOption::words(*machine.level);
   return sheets_and_trainings(machine.cluster.device, rows);
 }
 
@@ -51,7 +51,7 @@ report::PredictionWords words_for(const Network& network, const model::Machine& 
       "run";
   words.rests_on = rests_on(machine, rows);
   words.hints = unusual_choices(network, machine, rows.front().run.dtype);
-  if (machine.points.empty() && !machine.fitted) {
+  if (!machine.level && !machine.fitted) {
     words.sharper =
         fmt::format("--measured \"1={}/S\"", network.is_over_sequences() ? "SEQUENCES" : "IMAGES");
   }

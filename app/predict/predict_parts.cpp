@@ -141,12 +141,26 @@ PredictedRanks predict_each(const Network& network, const model::Machine& machin
   return predicted;
 }
 
+InterNodeOptions measured_link(const TrainingOptions& options, const InterNodeOptions& asked) {
+  const InterNodeOptions own;
+  const bool has_link = options.find_machine(own).cluster.inter_node.bandwidth > BytesPerSecond();
+  return has_link ? own : asked;
+}
+
+void set_level(const std::optional<model::MeasuredLevel>& level, const InterNodeOptions& asked,
+               const TrainingOptions& options, model::Machine& machine) {
+  machine.level = level;
+  if (level && asked.given()) machine.level->other_links = !measured_link(options, asked).given();
+}
+
 report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,
                             const model::RankSpread& spread, const Network& network,
-                            const SweptAxes& axes) {
+                            const SweptAxes& axes,
+                            const std::optional<model::MeasuredLevel>& level) {
   report::Sweep sweep;
   for (const InterNodeOptions& link : axes.links) {
     model::Machine machine = options.find_machine(link);
+    set_level(level, link, options, machine);
     const std::vector<std::string> assumed = what_is_assumed(options, what_if, network, machine);
     std::optional<LinkSpec> stated;
     if (link.given()) stated = machine.cluster.inter_node;

@@ -72,12 +72,22 @@ struct PredictedRanks {
 PredictedRanks predict_each(const Network& network, const model::Machine& machine, const Run& run,
                             std::span<const int> ranks, const model::RankSpread& spread);
 
-/// Predicts every combination of the axes on the requested hardware, with this spread of ranks. One
-/// that cannot be predicted is left out, with the reason. Throws ConfigError as
-/// refuse_too_many() does, and with the first reason if none can be predicted.
+/// The link between nodes that measured points belong to: that of the cluster's file; where it
+/// states none, `asked`.
+InterNodeOptions measured_link(const TrainingOptions& options, const InterNodeOptions& asked);
+
+/// Gives a machine with the link `asked` the level of measured points, if there is one.
+void set_level(const std::optional<model::MeasuredLevel>& level, const InterNodeOptions& asked,
+               const TrainingOptions& options, model::Machine& machine);
+
+/// Predicts every combination of the axes on the requested hardware, with this spread of ranks, at
+/// the level of measured points, if there is one. One that cannot be predicted is left out, with
+/// the reason. Throws ConfigError as refuse_too_many() does, and with the first reason if none can
+/// be predicted.
 report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,
                             const model::RankSpread& spread, const Network& network,
-                            const SweptAxes& axes);
+                            const SweptAxes& axes,
+                            const std::optional<model::MeasuredLevel>& level);
 
 /// --explain of predict: explains the time of an iteration and what would reduce it, instead of
 /// phases.

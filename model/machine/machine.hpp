@@ -14,6 +14,7 @@
 #include "model/communication/algorithm_fit.hpp"
 #include "model/communication/contention.hpp"
 #include "model/fits/piecewise.hpp"
+#include "model/machine/measured_level.hpp"
 #include "model/published/scaling/facts/facts.hpp"
 
 namespace dlscale::model {
@@ -102,12 +103,6 @@ struct MeasuredOn {
   std::string links = {};
 };
 
-/// An iteration of the training asked for that was measured on the cluster, with its batch.
-struct MeasuredPoint {
-  int ranks = 1;
-  Seconds iteration;
-};
-
 /// A cluster with fitted parameters: all hardware facts of a prediction. Comes from calibrate() or,
 /// with data-sheet values and `fitted` = false, from nominal_machine().
 struct Machine {
@@ -142,8 +137,8 @@ struct Machine {
   /// How that software exchanges gradients; absent: as PyTorch does by NCCL. Not written to the
   /// file.
   std::optional<scaling::FrameworkTraits> exchange_traits = {};
-  /// By data sheets: points that set the level of a prediction (anchor()). Not written to the file.
-  std::vector<MeasuredPoint> points = {};
+  /// By data sheets: how measured points of a training differ from them. Not written to the file.
+  std::optional<MeasuredLevel> level = {};
 };
 
 /// Reads JSON {"schema": "dlscale.machine", "version": 1, …} in SI units, with the unit in the key.

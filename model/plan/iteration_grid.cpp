@@ -82,8 +82,12 @@ class Grid {
   [[nodiscard]] Cut find_cut(const Exchange& exchange, const Profile& profile) const;
   std::span<double> row_of(std::size_t exchange, std::size_t batch, const Alike& ranks);
 
+  void apply_level(const Alike& ranks, std::span<double> row) const;
+
   Network network_;
   const Machine* machine_;
+  Machine bare_;          ///< without the level of measured points
+  double computing_ = 1;  ///< factor of these points
   Run run_;
   IterationGrid grid_;
   bool has_lines_ = true;               ///< the time of every message is a line in its size
@@ -102,27 +106,10 @@ class Grid {
 };
 
 Grid::Grid(const Network& network, const Machine& machine, const Run& run, const PlanSpace& space)
-    : network_(as_run(network, run)), machine_(&machine), run_(run) {
-  for (const Exchange& exchange : space.exchanges) {
-    EXPECT(!exchange.by_server() || (goes_with_server(exchange.schedule) && !exchange.bucket &&
-                                     goes_with_sharding(exchange.schedule, exchange.sharding) &&
-                                     goes_with_transport(exchange.transport, exchange.callers)));
-  }
-  EXPECT(std::ranges::is_sorted(space.ranks) && std::ranges::is_sorted(space.batches));
-  if (space.size() == 0) {
-    throw ConfigError(
-        "there is nothing to choose from (no ranks, batches or schedules). Name at least one of "
-        "each.");
-  }
-  const double wanted = static_cast<double>(space.ranks.size()) *
-                        static_cast<double>(space.batches.size()) *
-                        static_cast<double>(space.exchanges.size());
-  if (wanted > static_cast<double>(most_planned)) {
-    throw ConfigError(
-        fmt::format("{:.0f} configurations are too many to choose from (the limit is {}). Name "
-                    "fewer numbers of ranks, batches, schedules or sizes of buckets.",
-                    wanted, most_planned));
-  }
+    : network_(as_run(network, run)), machine_(&machine), bare_(machine), run_(run) {
+  if (machine.level) computing_ = machine.level->computing;
+  bare_.level.reset();
+  check(space);
   grid_.space = space;
 }
 
@@ -177,8 +164,17 @@ bool Grid::fits(const Run& run) {
 
 Profile Grid::find_profile(int ranks, int batch, Notes& notes) const {
   const Run run = run_on(ranks, batch, {});
-  return profile_of(
-      without_delays(iteration_costs(network_, *machine_, run, notes)).plan({}, Bound::value));
+  IterationCosts costs = without_delays(iteration_costs(network_, bare_, run, notes));
+  costs.computing = computing_;
+  return profile_of(costs.plan({}, Bound::value));
+}
+
+/// Multiplies iterations by what the factors of measured points leave.
+void Grid::apply_level(const Alike& ranks, std::span<double> row) const {
+  if (!machine_->level) return;
+  for (std::size_t i = 0; i < ranks.count; ++i) {
+    row[i] *= machine_->level->at(grid_.space.ranks[ranks.first + i]).left;
+  }
 }
 
 /// Returns t_iter by the task graph.
@@ -334,6 +330,7 @@ void Grid::add_by_form(std::size_t exchange, std::size_t batch, const Alike& ran
   } else {
     add_cut(exchange, ranks, profile, travel, result);
   }
+  apply_level(ranks, result);
   grid_.by_form += ranks.count;
 }
 
@@ -401,7 +398,7 @@ const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const C
   if (known->messages.by_sheets) return *known;
   Notes notes;
   const Bytes most = most_owned(network_, buckets, run);
-  known->update = update_cost(network_, *machine_, run, most, notes).compute.value.si();
+  known->update = computing_ * update_cost(network_, bare_, run, most, notes).compute.value.si();
   return *known;
 }
 
@@ -426,6 +423,8 @@ LinearCost Grid::fitted_line(std::size_t rank, const Profile& profile) {
     times.emplace_back(placed_[rank].time(Travel::beside_backward, bytes));
   }
   line = fit_cost(sizes, times);
+  const double as_computing = computing_ / placed_[rank].added();  // groups as without points
+  *line = {as_computing * line->a, as_computing * line->b};
   return *line;
 }
 

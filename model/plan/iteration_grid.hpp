@@ -43,6 +43,9 @@ struct PlanPlace {
 inline constexpr std::size_t most_planned = 10'000'000;
 inline constexpr std::size_t most_simulated = 2'000;
 
+/// Throws ConfigError for a space that is empty or has more than most_planned configurations.
+void check(const PlanSpace& space);
+
 /// t_iter of every configuration of a space.
 struct IterationGrid {
   PlanSpace space;

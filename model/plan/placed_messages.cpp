@@ -24,10 +24,20 @@ std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& p
   return {{messages.agreement + messages.start, messages.per_byte}};
 }
 
+namespace {
+
+/// Factor of measured points on what several ranks add.
+double added_by_level(const Machine& machine, const Placement& placement) {
+  return machine.level ? machine.level->at(placement.ranks).added : 1;
+}
+
+}  // namespace
+
 RankDelays rank_delays(const Machine& machine, const Placement& placement, const Network& network) {
   if (machine.fitted) return {};
   const SheetDelays delays = sheet_delays(machine, placement, network);
-  return {1 + delays.waiting, delays.meeting.si(), delays.interference};
+  const double added = added_by_level(machine, placement);
+  return {1 + added * delays.waiting, added * delays.meeting.si(), delays.interference};
 }
 
 IterationCosts without_delays(IterationCosts costs) {
@@ -53,12 +63,13 @@ struct PlacedMessages::Looked {
 };
 
 PlacedMessages::PlacedMessages(const Machine& machine, const Placement& placement)
-    : machine_(&machine), placement_(placement) {
+    : machine_(&machine), placement_(placement), added_(added_by_level(machine, placement)) {
   if (placement.ranks == 1) {
     line_.emplace();
     return;
   }
   lines_ = nominal_lines(machine, placement);
+  for (LinearCost& line : lines_) line = {added_ * line.a, added_ * line.b};
   if (lines_.size() == 1) line_ = lines_.front();
   Notes notes;
   barrier_ = barrier_time(machine, placement, notes).value.si();
@@ -87,7 +98,7 @@ double PlacedMessages::time(Travel travel, double bytes) {
   }
   Looked& found = looked(travel);
   const auto [place, is_new] = found.known.try_emplace(bytes);
-  if (is_new) place->second = found.times.time(Bytes(bytes)).value.si();
+  if (is_new) place->second = added_ * found.times.time(Bytes(bytes)).value.si();
   return place->second;
 }
 
@@ -96,11 +107,13 @@ ServedMessages PlacedMessages::served(const Network& network, std::span<const Bu
   ServedMessages served;
   if (messages.empty()) return served;
   if (exchanges_by_servers(*machine_, run)) {
-    served.by_sheets = sheet_servers(*machine_, run, network);
+    SheetServers& servers = served.by_sheets.emplace(sheet_servers(*machine_, run, network));
+    servers.transfer = added_ * servers.transfer;
+    servers.last = added_ * servers.last;
     const auto all = static_cast<double>(network.parameter_count());
     for (const Bucket& message : messages) {
       const double share = static_cast<double>(message.elements) / all;
-      served.reduces.push_back((share * served.by_sheets->transfer).si());
+      served.reduces.push_back((share * servers.transfer).si());
     }
     return served;
   }
@@ -127,8 +140,8 @@ PlacedMessages::Served PlacedMessages::served(Travel travel, double bytes) {
   Looked& found = looked(travel);
   const auto [place, is_new] = found.known_served.try_emplace(bytes);
   if (is_new) {
-    place->second = {found.reduce.time(Bytes(bytes)).value.si(),
-                     found.broadcast.time(Bytes(bytes)).value.si()};
+    place->second = {added_ * found.reduce.time(Bytes(bytes)).value.si(),
+                     added_ * found.broadcast.time(Bytes(bytes)).value.si()};
   }
   return place->second;
 }

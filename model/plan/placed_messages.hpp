@@ -20,7 +20,8 @@ namespace dlscale::model {
 /// every other machine and rule. Throws ConfigError where the cluster gives a link no bandwidth.
 std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& placement);
 
-/// The delays of ranks by data sheets (sheet_delays()); none for a machine that was measured.
+/// The delays of ranks by data sheets (sheet_delays()), as measured points scale them; none for a
+/// machine that was measured.
 RankDelays rank_delays(const Machine& machine, const Placement& placement, const Network& network);
 
 /// Times of messages by servers, in s.
@@ -47,6 +48,8 @@ class PlacedMessages {
   PlacedMessages(PlacedMessages&& other) noexcept;
   /// The time as a line in the message size (nominal_lines()), if it is one; 0 on one rank.
   [[nodiscard]] const std::optional<LinearCost>& line() const { return line_; }
+  /// Factor of measured points (MeasuredLevel) on all these times; 1 without points.
+  [[nodiscard]] double added() const { return added_; }
   /// Time of the ranks' barrier before a message, barrier_time(), in s; 0 on one rank.
   [[nodiscard]] double barrier() const { return barrier_; }
   /// Time of a message of > 0 bytes, in s.
@@ -61,8 +64,8 @@ class PlacedMessages {
   ServedMessages served(const Network& network, std::span<const Bucket> messages, const Run& run,
                         Travel travel);
   /// A call to a server in both directions: a push, and a pull.
-  static Served served(const ServerCalls& calls, Bytes part) {
-    const double one = calls.time(part).value.si();
+  [[nodiscard]] Served served(const ServerCalls& calls, Bytes part) const {
+    const double one = added_ * calls.time(part).value.si();
     return {one, one};
   }
 
@@ -75,6 +78,7 @@ class PlacedMessages {
   Placement placement_;
   std::optional<LinearCost> line_;
   std::vector<LinearCost> lines_;  ///< nominal_lines(), of which the least counts
+  double added_ = 1;
   double barrier_ = 0;
   std::unique_ptr<Looked> beside_;  ///< created on demand, where no line holds or for servers
   std::unique_ptr<Looked> after_;

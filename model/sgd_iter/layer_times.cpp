@@ -1,5 +1,7 @@
 #include "model/sgd_iter/layer_times.hpp"
 
+#include <algorithm>
+
 #include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
@@ -34,6 +36,16 @@ void add_messages(LayerTimes& times, const ExchangeCosts& exchange) {
   }
 }
 
+/// Scales layers as measured points say. A wait that lengthens the iteration is in no layer.
+void scale_layers(LayerTimes& times, const MeasuredLevel::Factors& factors) {
+  const double all = times.run.ranks > 1 ? std::min(factors.left, 1.0) : factors.left;
+  for (LayerTime& layer : times.layers) {
+    layer.forward = all * factors.computing * layer.forward;
+    layer.backward = all * factors.computing * layer.backward;
+    layer.communication = all * factors.added * layer.communication;
+  }
+}
+
 }  // namespace
 
 LayerTimes layer_times(const Network& read, const Machine& machine, const Run& run) {
@@ -59,6 +71,7 @@ LayerTimes layer_times(const Network& read, const Machine& machine, const Run& r
   const KernelTimes kernels(network, machine, run, place.ranks_on_node(), notes);
   add_steps(times, network, kernels);
   if (run.ranks > 1) add_messages(times, ExchangeCosts(network, machine, run, kernels, notes));
+  if (machine.level) scale_layers(times, machine.level->at(run.ranks));
   times.notes = notes.all();
   return times;
 }

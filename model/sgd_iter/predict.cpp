@@ -101,6 +101,22 @@ void note_slow_switches(const Prediction& prediction, Seconds without, Notes& no
       "and for small messages"));
 }
 
+void note_more_nodes(const Machine& machine, int nodes, Notes& notes) {
+  if (nodes <= machine.cluster.nodes) return;
+  notes.add(NoteKind::more_nodes, {machine.cluster.nodes, machine.cluster.name}, {nodes});
+}
+
+/// Notes measured points on more nodes than there are, and why they are to be checked.
+void note_points(const Machine& machine, const Run& run, Notes& notes) {
+  if (!machine.level) return;
+  for (const MeasuredLevel::Rest& point : machine.level->rest) {
+    note_more_nodes(machine, Placement{point.ranks, run.ranks_per_node}.nodes(), notes);
+  }
+  if (!machine.level->doubt.empty()) {
+    notes.add(NoteKind::measured_points, {machine.level->doubt});
+  }
+}
+
 PredictedIteration predict_one(const Network& network, const Machine& machine, const Run& run,
                                const RankSpread& spread) {
   Notes notes;
@@ -131,9 +147,8 @@ PredictedIteration predict_one(const Network& network, const Machine& machine, c
   prediction.bound = what_bounds(prediction, plan);
   note_launches(plan, prediction.time, notes);
   const int nodes = placement.nodes();
-  if (nodes > machine.cluster.nodes) {
-    notes.add(NoteKind::more_nodes, {machine.cluster.nodes, machine.cluster.name}, {nodes});
-  }
+  note_more_nodes(machine, nodes, notes);
+  note_points(machine, run, notes);
   if (machine.all_reduce_override == adding_switches && nodes > 1) {
     Machine without = machine;
     without.all_reduce_override = machine.replaced_all_reduce;

@@ -208,10 +208,6 @@ InterpolatedQuantity interpolated(const IterationCosts& costs,
   return {terms.size(), hiding_pairs(costs, terms), iteration};
 }
 
-Seconds total_of(const IterationPlan& plan) {
-  std::string why;
-  const std::optional<IterationTime> form = closed_form(plan, why);
-  return form ? form->total : simulate_iteration(plan).total;
 }
 
 /// All terms but messages at one end, since the times of all kernels err together.
@@ -230,17 +226,25 @@ Seconds computing_alone(const IterationPlan& plan) {
   return sum / plan.slowest;
 }
 
+/// The factors with a further, independent error of ± `miss` in the logarithm.
+TimeFactors widened(const TimeFactors& factors, double miss) {
+  return {std::exp(-std::hypot(std::log(factors.low), miss)),
+          std::exp(std::hypot(std::log(factors.high), miss))};
+}
+
 SheetErrors sheet_errors(const IterationCosts& costs, const IterationTime& time) {
   SheetErrors errors;
-  const bool measured = costs.computing != 1 || costs.added != 1;
-  if (!measured) {
-    errors.computing = {total_of(computing_at(costs, Bound::low)) / time.total,
-                        total_of(computing_at(costs, Bound::high)) / time.total};
+  const std::optional<FromPoints>& measured = costs.from_points;
+  if (!measured || !measured->same_device) {
+    errors.computing = {iteration_total(computing_at(costs, Bound::low)) / time.total,
+                        iteration_total(computing_at(costs, Bound::high)) / time.total};
   }
   if (!costs.facts) return errors;
   scaling::TrainingFacts facts = *costs.facts;
-  if (!measured) facts.given_iteration = computing_alone(costs.plan({}, Bound::value));
+  const bool is_given = measured && measured->same_exchange;
+  if (!is_given) facts.given_iteration = computing_alone(costs.plan({}, Bound::value));
   errors.scaling = scaling_factors(facts);
+  if (measured) errors.scaling = widened(errors.scaling, measured->miss);
   return errors;
 }
 
@@ -352,7 +356,11 @@ QuantityInterval relative_speedup(const UncertainIteration& run, const Uncertain
   if (run.by_sheets() && base.by_sheets()) {
     const TimeFactors& of_run = run.by_sheets()->scaling;
     const TimeFactors& of_base = base.by_sheets()->scaling;
-    return {std::min(of_base.high / of_run.high, 1.0), std::max(of_base.low / of_run.low, 1.0)};
+    const bool is_same =
+        run.value() == base.value() && of_run.low == of_base.low && of_run.high == of_base.high;
+    if (is_same) return {1, 1};
+    return {std::exp(-std::hypot(std::log(of_base.low), std::log(of_run.high))),
+            std::exp(std::hypot(std::log(of_base.high), std::log(of_run.low)))};
   }
   std::vector<IterationTerm> terms;
   for (const IterationTerm term : all_iteration_terms) {

@@ -140,9 +140,10 @@ UncertainIteration uncertain_iteration(const Network& network, const Machine& ma
 /// not. The efficiency S / n has the same relative interval. [D, derived: the ratio of two sums
 /// with common terms, as in E. C. Fieller, "Some problems in interval estimation" (1954), taken at
 /// each point of the lattice of joint_interval()]
-/// By data sheets the errors of computing cancel, and those of scaling remain.
-/// Wrong where a term errs differently in both, as where the layers of each were measured. What
-/// stragglers add is in T_n as predicted, without an error.
+/// By data sheets the errors of computing cancel, and those of scaling remain; of two iterations
+/// they are independent. The error of a base that was not measured therefore counts, however well
+/// the run is known. Wrong where a term errs differently in both, as where the layers of each were
+/// measured. What stragglers add is in T_n as predicted, without an error.
 QuantityInterval relative_speedup(const UncertainIteration& run, const UncertainIteration& base);
 
 }  // namespace dlscale::model

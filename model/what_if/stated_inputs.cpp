@@ -178,15 +178,32 @@ void tell_nccl(Cluster& cluster, const Key& key, double before, double after) {
   }
 }
 
+/// The machine of a changed cluster, with what was chosen for `machine`.
+Machine with_sheets_of(const Cluster& cluster, const Machine& machine) {
+  Machine other = nominal_machine(cluster);
+  other.inter_node_stated = machine.inter_node_stated;
+  other.all_reduce_override = machine.all_reduce_override;
+  other.software = machine.software;
+  other.level = machine.level;
+  return other;
+}
+
+/// Marks what the measured points do not hold for.
+void mark_other(Hardware what, MeasuredLevel& level) {
+  level.other_device |=
+      what == Hardware::peak || what == Hardware::memory_bandwidth || what == Hardware::launch;
+  level.other_links |= what == Hardware::intra_node_bandwidth ||
+                       what == Hardware::intra_node_latency || is_between_nodes(what);
+}
+
 Machine on_data_sheet(const Machine& machine, const Key& key, double value) {
   Cluster cluster = machine.cluster;
   const double before = now(cluster, key);
   state(cluster, key, value);
   tell_nccl(cluster, key, before, value);
-  Machine stated = nominal_machine(cluster);
-  stated.inter_node_stated = machine.inter_node_stated || is_between_nodes(*key.what);
-  stated.all_reduce_override = machine.all_reduce_override;
-  stated.software = machine.software;
+  Machine stated = with_sheets_of(cluster, machine);
+  stated.inter_node_stated |= is_between_nodes(*key.what);
+  if (stated.level && value != before) mark_other(*key.what, *stated.level);
   return stated;
 }
 
@@ -388,10 +405,8 @@ Machine with_device(Machine machine, const DeviceSheet& sheet, DType dtype,
                               links_stay(machine.cluster)));
   machine.cluster.device = to;
   if (!machine.fitted) {
-    Machine other = nominal_machine(machine.cluster);
-    other.inter_node_stated = machine.inter_node_stated;
-    other.all_reduce_override = machine.all_reduce_override;
-    other.software = machine.software;
+    Machine other = with_sheets_of(machine.cluster, machine);
+    if (other.level) other.level->other_device = true;
     return other;
   }
   std::erase_if(machine.kernels, [&](const KernelTime& kernel) {

@@ -204,6 +204,7 @@ constexpr std::array all_note_words{
     NOTE_WORDS(no_link_between_nodes,
                "cluster {} gives no link between nodes: taken to be as fast as within one"),
     NOTE_WORDS(more_nodes, "more nodes like the {} that cluster {} has", "{} nodes"),
+    NOTE_WORDS(measured_points, "{}"),
     NOTE_WORDS(barrier_by_all_reduce,
                "ranks meet before messages: as long as an all-reduce of 4 B of ranks that spin"),
     NOTE_WORDS(barrier_by_pair,

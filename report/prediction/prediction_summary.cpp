@@ -151,8 +151,9 @@ std::vector<std::string> warnings(Rows rows) {
     for (const model::Note& note : row.notes) {
       const bool left_out =
           note.kind == NoteKind::remark && note_text(note).starts_with("left out: ");
-      if (left_out || note.kind == NoteKind::memory_short ||
-          note.kind == NoteKind::memory_too_small || note.kind == NoteKind::more_nodes) {
+      if (left_out || note.kind == NoteKind::measured_points ||
+          note.kind == NoteKind::memory_short || note.kind == NoteKind::memory_too_small ||
+          note.kind == NoteKind::more_nodes) {
         told.add(note);
       }
     }

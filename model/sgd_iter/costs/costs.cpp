@@ -280,7 +280,7 @@ void Costs::add_running(const ExchangeCosts& exchange, IterationCosts& costs) co
 
 /// Adds the terms of several ranks by data sheets.
 void Costs::add_delays(IterationCosts& costs) const {
-  if (run_->ranks == 1 && machine_->points.empty()) return;
+  if (run_->ranks == 1 && !machine_->level) return;
   costs.delays = sheet_delays(*machine_, place_, *network_);
   if (network_->parameter_count() == 0) return;
   if (exchanges_by_servers(*machine_, *run_)) {
@@ -426,7 +426,7 @@ StepCost update_cost(const Network& network, const Machine& machine, const Run& 
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes) {
   IterationCosts costs = Costs(network, machine, run, notes).find();
-  anchor(network, machine, run, costs);
+  if (machine.level && costs.facts) apply_level(*machine.level, run, costs);
   return costs;
 }
 

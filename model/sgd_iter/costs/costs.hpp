@@ -48,6 +48,13 @@ struct LateCost {
   StepCost update;
 };
 
+/// How sure a level from measured points is of an iteration.
+struct FromPoints {
+  double miss = 0;          ///< ≥ 0: 90 % of the logarithm of its time, since the points disagree
+  bool same_device = true;  ///< whether the points measured its computing
+  bool same_exchange = true;  ///< whether messages travelled in the points as here
+};
+
 /// All costs of a run on a machine, with intervals.
 struct IterationCosts {
   IterationPlan shape;     ///< threads, cores, schedule; of its times only storage counts
@@ -67,9 +74,13 @@ struct IterationCosts {
   StepCost update;         ///< at the end of the iteration
   SheetDelays delays;      ///< by data sheets; all 0 for machines that were measured
   bool by_sheets = false;  ///< of a machine that was not measured
-  /// By data sheets, from measured points: factors on computing, and on what several ranks add.
+  /// By data sheets, from measured points (MeasuredLevel): factors on computing, and on what
+  /// several ranks add; then on all times, and a wait after messages.
   double computing = 1;
   double added = 1;
+  double stretch = 1;
+  Seconds unexplained = {};
+  std::optional<FromPoints> from_points = {};
   /// By data sheets, on several ranks: what the interval depends on.
   std::optional<scaling::TrainingFacts> facts = {};
   Seconds vote = {};  ///< horovod by data sheets: of the hosts, on messages that are ready
@@ -86,13 +97,9 @@ struct IterationCosts {
   [[nodiscard]] IterationPlan plan(const TermBounds& bounds) const;
 };
 
-/// Sets the factors on computing and on what several ranks add, so that iterations agree with the
-/// measured points of a machine from data sheets. The nearest point, by the ratio of ranks, is met
-/// by the factor on computing. Computing takes at least a fifth of that point; where that is too
-/// long, the factor on the rest falls instead, as ScalingModel's a. Other points are met as nearly
-/// as the factor on the rest allows, by the least squares of logarithms. Does nothing without
-/// points. Throws ConfigError for a point that no factors meet, as where input takes longer.
-void anchor(const Network& network, const Machine& machine, const Run& run, IterationCosts& costs);
+/// Sets the factors of a level for so many ranks. The factor on the whole iteration becomes a wait
+/// after messages where it lengthens the iteration of several ranks, and else shortens all times.
+void apply_level(const MeasuredLevel& level, const Run& run, IterationCosts& costs);
 
 /// Throws ConfigError if the device of the cluster cannot copy, normalize, or be launched as the
 /// run asks.

@@ -91,12 +91,55 @@ void add_contention(const IterationCosts& costs, const Choice& chosen, Iteration
   }
 }
 
+void stretch_work(double factor, LaunchedWork& work) {
+  work.device = factor * work.device;
+  work.host = factor * work.host;
+  work.together = factor * work.together;
+  for (Seconds& part : work.of_kind) part = factor * part;
+}
+
+void stretch_packing(double factor, Packing& packing) {
+  packing.cycle = factor * packing.cycle;
+  packing.vote = factor * packing.vote;
+  packing.barrier = factor * packing.barrier;
+  packing.time = [time = packing.time, factor](Bytes pack) { return factor * time(pack); };
+}
+
+void stretch_backward(double factor, BackwardPart& part) {
+  stretch_work(factor, part.compute);
+  if (part.message) part.message = factor * *part.message;
+  for (Seconds& piece : part.pieces) piece = factor * piece;
+  if (part.gather) part.gather = factor * *part.gather;
+}
+
+/// Multiplies all times of the plan.
+void stretch_plan(double factor, IterationPlan& plan) {
+  for (Seconds* time : {&plan.storage, &plan.load, &plan.choice, &plan.barrier, &plan.meeting}) {
+    *time = factor * *time;
+  }
+  if (plan.shared_storage) {
+    plan.shared_storage->server = plan.shared_storage->server / factor;
+    plan.shared_storage->node = plan.shared_storage->node / factor;
+  }
+  for (LaunchedWork* work : {&plan.h2d, &plan.forward, &plan.update}) stretch_work(factor, *work);
+  for (ForwardPart& part : plan.late) {
+    stretch_work(factor, part.update);
+    stretch_work(factor, part.compute);
+  }
+  for (BackwardPart& part : plan.backward) stretch_backward(factor, part);
+  if (plan.packing) stretch_packing(factor, *plan.packing);
+  if (plan.running) {
+    plan.running->others = factor * plan.running->others;
+    plan.running->last = factor * plan.running->last;
+  }
+}
+
 }  // namespace
 
 IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
   IterationPlan result = shape;
   result.slowest = 1 + added * delays.waiting;
-  result.meeting = added * delays.meeting;
+  result.meeting = added * delays.meeting + unexplained;
   const Choice chosen{bounds, computing * result.slowest, added};
   result.load = chosen.of(load, IterationTerm::input);
   result.h2d = chosen.of(h2d, IterationTerm::copy);
@@ -128,6 +171,7 @@ IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
                              kind(vote_size),
                              result.barrier};
   }
+  if (stretch != 1) stretch_plan(stretch, result);
   return result;
 }
 

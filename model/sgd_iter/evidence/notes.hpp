@@ -110,6 +110,7 @@ enum class NoteKind {
   links_described,
   no_link_between_nodes,
   more_nodes,
+  measured_points,
   barrier_by_all_reduce,
   barrier_by_pair,
   barrier_unknown,

@@ -416,4 +416,10 @@ std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string&
   return with_waiting(*time, plan);
 }
 
+Seconds iteration_total(const IterationPlan& plan) {
+  std::string why;
+  const std::optional<IterationTime> form = closed_form(plan, why);
+  return form ? form->total : simulate_iteration(plan).total;
+}
+
 }  // namespace dlscale::model

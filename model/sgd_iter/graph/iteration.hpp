@@ -149,4 +149,7 @@ IterationTime simulate_iteration(const IterationPlan& plan);
 /// for batches.
 std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why);
 
+/// The time of an iteration by closed_form(), or by simulate_iteration() where none holds.
+Seconds iteration_total(const IterationPlan& plan);
+
 }  // namespace dlscale::model

@@ -94,12 +94,6 @@ int cards_of(const Cluster& cluster) {
   return cluster.nccl ? cluster.nccl->adapters : 1;
 }
 
-scaling::Layout layout_of(const Placement& placement) {
-  scaling::Layout layout;
-  layout.gpus = placement.ranks;
-  layout.nodes = placement.nodes();
-  layout.gpus_on_node = placement.ranks_on_node();
-  return layout;
 }
 
 void guess_links(const Cluster& cluster, const Placement& placement, TrainingFacts& facts) {
@@ -196,6 +190,14 @@ void add_servers(const Run& run, TrainingFacts& facts) {
 }
 
 }  // namespace
+
+scaling::Layout layout_of(const Placement& placement) {
+  scaling::Layout layout;
+  layout.gpus = placement.ranks;
+  layout.nodes = placement.nodes();
+  layout.gpus_on_node = placement.ranks_on_node();
+  return layout;
+}
 
 TrainingFacts cluster_facts(const Machine& machine, const Placement& placement) {
   const Cluster& cluster = machine.cluster;

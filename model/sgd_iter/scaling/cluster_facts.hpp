@@ -7,6 +7,9 @@
 
 namespace dlscale::model {
 
+/// The devices of a placement, on as few nodes as hold them.
+scaling::Layout layout_of(const Placement& placement);
+
 /// The facts that the model of scaling (model/published/scaling) needs of a cluster, from its data
 /// sheets: links, cards, memory, year of the device, traits of the framework. `given` is one
 /// device, `asked` the placement. The network is a single tensor of 1 GB, and the batch is 1.

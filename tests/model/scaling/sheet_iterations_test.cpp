@@ -134,28 +134,6 @@ TEST(SheetIterations, HaveSpeedUpsWithoutTheErrorOfComputing) {
   EXPECT_LT(*p.speedup_high / p.speedup, p.time.total / *p.low);
 }
 
-TEST(SheetIterations, MeetThePointsThatWereMeasured) {
-  Machine machine = sheets_of("dgx_h100");
-  const Network network = load_network("resnet50");
-  const TrainingRun run = run_of(machine, {"dgx_h100", "resnet50", Schedule::bucketed});
-  const int ranks[] = {1, 8, 64};
-  const auto by_sheets = predict(network, machine, run, ranks);
-  const Seconds alone = 1.3 * by_sheets[0].time.total;
-  machine.points = {{1, alone}};
-  const auto by_one = predict(network, machine, run, ranks);
-  EXPECT_NEAR(by_one[0].time.total / alone, 1, 1e-6);
-  EXPECT_NEAR(by_one[1].time.total / by_sheets[1].time.total, 1.3, 0.05);
-  EXPECT_LT(*by_one[0].high / *by_one[0].low, 1.1);
-  EXPECT_LT(*by_one[1].high / *by_one[1].low, *by_sheets[1].high / *by_sheets[1].low);
-  const Seconds eight = 1.05 * by_one[1].time.total;
-  machine.points = {{1, alone}, {8, eight}};
-  const auto by_two = predict(network, machine, run, ranks);
-  EXPECT_NEAR(by_two[0].time.total / alone, 1, 1e-3);
-  EXPECT_NEAR(by_two[1].time.total / eight, 1, 1e-3);
-  EXPECT_GT(by_two[2].time.total, by_one[2].time.total);
-  EXPECT_LT(*by_two[1].high / *by_two[1].low, *by_one[1].high / *by_one[1].low);
-}
-
 TEST(SheetIterations, TakeLinksOfNoStatedKindByTheirNames) {
   Machine machine = nominal_machine(load_cluster("dgx1"));
   machine.cluster.node.reset();

@@ -1,0 +1,56 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/run/run.hpp"
+
+namespace dlscale::model {
+
+/// An iteration of a training that was measured on the cluster.
+struct MeasuredPoint {
+  int ranks = 1;
+  int batch = 1;  ///< of a rank
+  Seconds iteration;
+};
+
+/// How measured iterations of a training differ from the model by data sheets. On n ranks,
+///   t = l(n) T_n(c, a p(n))
+/// where T_n is the model's time, c scales its computing, and a p scales what several ranks add:
+/// messages, copies and waiting. p ≤ 1 and l are 1 if the points agree with the model; they are
+/// exact at each point, and their logarithms are linear in ln n between points, and constant beyond
+/// them. [D, derived; measured_level() finds them]
+/// Wrong where links of another kind begin between two points.
+struct MeasuredLevel {
+  /// The rest at a measured number of ranks, in logarithms.
+  struct Rest {
+    int ranks = 1;
+    int batch = 1;           ///< of a rank
+    double added = 0;        ///< ln p ≤ 0
+    double left = 0;         ///< ln l
+    Seconds iteration = {};  ///< > 0, as measured
+  };
+  /// The factors on some number of ranks.
+  struct Factors {
+    double computing = 1;
+    double added = 1;
+    double left = 1;  ///< on the iteration as a whole
+  };
+
+  double computing = 1;       ///< c > 0
+  double added = 1;           ///< a > 0
+  std::vector<Rest> rest;     ///< ≥ 1, by ascending ranks
+  double miss = 0;            ///< the largest |ln(measured / T(c, a))| of the points
+  Run run;                    ///< as measured, without its ranks
+  bool other_device = false;  ///< whether the machine has another device than the measured one
+  bool other_links = false;   ///< likewise, other links or another all-reduce
+  std::string doubt;          ///< why the points are to be checked, a sentence; empty: they agree
+
+  [[nodiscard]] Factors at(int ranks) const;
+  /// The point with the least ratio of its number of ranks to `ranks`.
+  [[nodiscard]] const Rest& nearest(int ranks) const;
+  /// |lg| of that ratio, at most 1.
+  [[nodiscard]] double distance(int ranks) const;
+};
+
+}  // namespace dlscale::model

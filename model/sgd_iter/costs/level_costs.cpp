@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "model/machine/measured_level.hpp"
+#include "model/sgd_iter/costs/costs.hpp"
+#include "model/sgd_iter/graph/iteration.hpp"
+#include "model/sgd_iter/scaling/cluster_facts.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// Factors so near to 1 do not show in any phase.
+constexpr double unseen = 2e-3;
+
+Seconds total_of(const IterationCosts& costs) {
+  return iteration_total(costs.plan({}, Bound::value));
+}
+
+/// Lengthens an iteration `factor` > 1 times by a wait after its messages. Where looks for messages
+/// shift, a factor on all times takes the rest.
+void lengthen(double factor, IterationCosts& costs) {
+  constexpr double exactly = 1e-9;
+  const int most_rounds = costs.packed ? 2 : 20;
+  Seconds total = total_of(costs);
+  const Seconds wanted = factor * total;
+  for (int round = 0; round < most_rounds; ++round) {
+    if (std::abs(wanted / total - 1) < exactly) return;
+    costs.unexplained = std::max(Seconds(), costs.unexplained + wanted - total);
+    total = total_of(costs);
+  }
+  costs.stretch = wanted / total;
+}
+
+/// Whether messages travel as they did in what was measured.
+bool travels_alike(const MeasuredLevel& level, const Run& run) {
+  return !level.other_links && run.schedule == level.run.schedule &&
+         run.synchronisation == level.run.synchronisation;
+}
+
+}  // namespace
+
+void apply_level(const MeasuredLevel& level, const Run& run, IterationCosts& costs) {
+  EXPECT(costs.by_sheets && costs.facts);
+  const MeasuredLevel::Factors factors = level.at(run.ranks);
+  const MeasuredLevel::Rest& nearest = level.nearest(run.ranks);
+  costs.computing = factors.computing;
+  costs.added = factors.added;
+  const bool alike = travels_alike(level, run);
+  costs.from_points = FromPoints{level.miss * level.distance(run.ranks),
+                                 !level.other_device && run.dtype == level.run.dtype, alike};
+  if (alike) {
+    costs.facts->given = layout_of({nearest.ranks, run.ranks_per_node});
+    costs.facts->given_iteration = nearest.iteration;
+    costs.facts->given_batch = nearest.batch;
+  }
+  if (run.ranks > 1 && factors.left > 1 + unseen) {
+    lengthen(factors.left, costs);
+  } else {
+    costs.stretch = factors.left;
+  }
+}
+
+}  // namespace dlscale::model
