@@ -208,8 +208,6 @@ InterpolatedQuantity interpolated(const IterationCosts& costs,
   return {terms.size(), hiding_pairs(costs, terms), iteration};
 }
 
-}
-
 /// All terms but messages at one end, since the times of all kernels err together.
 IterationPlan computing_at(const IterationCosts& costs, Bound bound) {
   TermBounds bounds{};
@@ -359,6 +357,9 @@ QuantityInterval relative_speedup(const UncertainIteration& run, const Uncertain
     const bool is_same =
         run.value() == base.value() && of_run.low == of_base.low && of_run.high == of_base.high;
     if (is_same) return {1, 1};
+    if (of_base.low == 1 && of_base.high == 1) {
+      return {std::min(1 / of_run.high, 1.0), std::max(1 / of_run.low, 1.0)};
+    }
     return {std::exp(-std::hypot(std::log(of_base.low), std::log(of_run.high))),
             std::exp(std::hypot(std::log(of_base.high), std::log(of_run.low)))};
   }

@@ -426,7 +426,7 @@ StepCost update_cost(const Network& network, const Machine& machine, const Run& 
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes) {
   IterationCosts costs = Costs(network, machine, run, notes).find();
-  if (machine.level && costs.facts) apply_level(*machine.level, run, costs);
+  if (machine.level && costs.facts) apply_level(machine, run, costs);
   return costs;
 }
 

@@ -97,9 +97,10 @@ struct IterationCosts {
   [[nodiscard]] IterationPlan plan(const TermBounds& bounds) const;
 };
 
-/// Sets the factors of a level for so many ranks. The factor on the whole iteration becomes a wait
-/// after messages where it lengthens the iteration of several ranks, and else shortens all times.
-void apply_level(const MeasuredLevel& level, const Run& run, IterationCosts& costs);
+/// Sets the factors of the machine's level for so many ranks. The factor on the whole iteration
+/// becomes a wait after messages where it lengthens the iteration of several ranks, and else
+/// shortens all times.
+void apply_level(const Machine& machine, const Run& run, IterationCosts& costs);
 
 /// Throws ConfigError if the device of the cluster cannot copy, normalize, or be launched as the
 /// run asks.

@@ -32,6 +32,16 @@ void lengthen(double factor, IterationCosts& costs) {
   costs.stretch = wanted / total;
 }
 
+/// Sets the links of the devices of a placement.
+void take_links(const Machine& machine, const Placement& placement, scaling::TrainingFacts& facts) {
+  const scaling::TrainingFacts there = cluster_facts(machine, placement);
+  facts.node_fabric = there.node_fabric;
+  facts.node_bandwidth = there.node_bandwidth;
+  facts.cluster_fabric = there.cluster_fabric;
+  facts.cluster_bandwidth = there.cluster_bandwidth;
+  facts.cards = there.cards;
+}
+
 /// Whether messages travel as they did in what was measured.
 bool travels_alike(const MeasuredLevel& level, const Run& run) {
   return !level.other_links && run.schedule == level.run.schedule &&
@@ -40,8 +50,9 @@ bool travels_alike(const MeasuredLevel& level, const Run& run) {
 
 }  // namespace
 
-void apply_level(const MeasuredLevel& level, const Run& run, IterationCosts& costs) {
-  EXPECT(costs.by_sheets && costs.facts);
+void apply_level(const Machine& machine, const Run& run, IterationCosts& costs) {
+  EXPECT(machine.level && costs.by_sheets && costs.facts);
+  const MeasuredLevel& level = *machine.level;
   const MeasuredLevel::Factors factors = level.at(run.ranks);
   const MeasuredLevel::Rest& nearest = level.nearest(run.ranks);
   costs.computing = factors.computing;
@@ -50,7 +61,9 @@ void apply_level(const MeasuredLevel& level, const Run& run, IterationCosts& cos
   costs.from_points = FromPoints{level.miss * level.distance(run.ranks),
                                  !level.other_device && run.dtype == level.run.dtype, alike};
   if (alike) {
-    costs.facts->given = layout_of({nearest.ranks, run.ranks_per_node});
+    const Placement given{nearest.ranks, run.ranks_per_node};
+    if (nearest.ranks > run.ranks) take_links(machine, given, *costs.facts);
+    costs.facts->given = layout_of(given);
     costs.facts->given_iteration = nearest.iteration;
     costs.facts->given_batch = nearest.batch;
   }

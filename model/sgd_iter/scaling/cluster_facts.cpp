@@ -94,8 +94,6 @@ int cards_of(const Cluster& cluster) {
   return cluster.nccl ? cluster.nccl->adapters : 1;
 }
 
-}
-
 void guess_links(const Cluster& cluster, const Placement& placement, TrainingFacts& facts) {
   if (placement.nodes() > 1 && may_be_tcp_or_rdma(cluster)) {
     facts.guesses.push_back(
