@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdio>
 #include <istream>
 #include <iterator>
@@ -13,6 +15,7 @@
 
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
+#include "core/cluster/device_file.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
@@ -23,6 +26,8 @@
 #include "model/published/curves/predict.hpp"
 #include "model/published/memory/memory_case.hpp"
 #include "model/published/memory/predict.hpp"
+#include "model/published/parallel/predictor.hpp"
+#include "model/published/parallel/training.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/predictor.hpp"
 #include "model/roofline/sheet/kernel_constants.hpp"
@@ -116,15 +121,29 @@ model::sheet::KernelFile usual_kernels() {
   return model::sheet::load_kernel_file(find_config("models", "kernels"));
 }
 
-/// Predictions of trainings with and without a given point, in the order of the trainings.
+/// Models of trainings. Those beyond data parallelism have their own. Of others, one with a
+/// measured point is scaled from it.
+enum class TrainingModel { warm, cold, parallel };
+TrainingModel model_of(const cases::ScalingCase& training) {
+  if (model::parallel_time::goes_beyond_data_parallelism(training)) return TrainingModel::parallel;
+  return training.given.empty() ? TrainingModel::cold : TrainingModel::warm;
+}
+
+/// Trainings by their model, each in the order of the file.
+using TrainingLists = std::array<std::vector<cases::ScalingCase>, 3>;
+using PredictionLists = std::array<std::vector<CasePrediction>, 3>;
+std::size_t place_of(const cases::ScalingCase& training) {
+  return static_cast<std::size_t>(model_of(training));
+}
+
+/// Predictions of all models in the order of the trainings.
 std::vector<CasePrediction> in_order_of(const std::vector<cases::ScalingCase>& trainings,
-                                        std::vector<CasePrediction> warm,
-                                        std::vector<CasePrediction> cold) {
+                                        PredictionLists lists) {
   std::vector<CasePrediction> all;
-  auto next_warm = warm.begin();
-  auto next_cold = cold.begin();
+  std::array<std::size_t, 3> next{};
   for (const cases::ScalingCase& training : trainings) {
-    all.push_back(std::move(training.given.empty() ? *next_cold++ : *next_warm++));
+    const std::size_t list = place_of(training);
+    all.push_back(std::move(lists[list][next[list]++]));
   }
   return all;
 }
@@ -139,13 +158,18 @@ std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
   }
   const model::scaling::ScalingFile fitted = model::scaling::load_scaling(model);
   const model::scaling::FactSources sources = model::scaling::FactSources::load();
-  std::vector<cases::ScalingCase> warm;
-  std::vector<cases::ScalingCase> cold;
+  TrainingLists lists;
   for (const cases::ScalingCase& training : file.trainings) {
-    (training.given.empty() ? cold : warm).push_back(training);
+    lists[place_of(training)].push_back(training);
   }
-  return in_order_of(file.trainings, model::scaling::predict(fitted.fitted, sources, warm),
-                     model::cold::predict(fitted.fitted, usual_kernels(), sources, cold));
+  const auto& [warm, cold, parallel] = lists;
+  return in_order_of(
+      file.trainings,
+      {model::scaling::predict(fitted.fitted, sources, warm),
+       model::cold::predict(fitted.fitted, usual_kernels(), sources, cold),
+       parallel.empty() ? std::vector<CasePrediction>()
+                        : model::parallel_time::predict(model::parallel_time::parallel_times(),
+                                                        DeviceCatalogue::load(), parallel)});
 }
 
 }  // namespace dlscale::app

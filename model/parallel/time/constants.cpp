@@ -144,9 +144,21 @@ Passes read_passes(const ConfigMap& map, std::string_view key) {
   return {static_cast<double>(counts[0]), static_cast<double>(counts[1])};
 }
 
+memory::StateBytes read_states(const ConfigMap& map) {
+  const std::vector<int> bytes = map.integers("states", {0, 64});
+  if (bytes.size() != 5) {
+    map.refuse("states", "not five numbers of bytes",
+               "Write [weights, gradients, main gradients, main weights, moments].");
+  }
+  return {static_cast<double>(bytes[0]), static_cast<double>(bytes[1]),
+          static_cast<double>(bytes[2]), static_cast<double>(bytes[3]),
+          static_cast<double>(bytes[4])};
+}
+
 Family read_family(const ConfigMap& map) {
-  map.allow_only({"name", "words", "norms", "copies", "activation", "launches", "loss", "attention",
-                  "compiled", "overlaps", "one_queue", "ties_tables", "fitted", "eager", "newer"});
+  map.allow_only({"name", "words", "norms", "copies", "activation", "launches", "loss", "states",
+                  "attention", "compiled", "overlaps", "one_queue", "ties_tables", "fitted",
+                  "eager", "newer"});
   Family read;
   read.name = map.name("name");
   try {
@@ -159,6 +171,7 @@ Family read_family(const ConfigMap& map) {
   read.activation = read_passes(map, "activation");
   read.launches = map.number("launches", {1, 1000});
   read.loss_bytes = map.number("loss", {1, 1000});
+  read.state_bytes = read_states(map);
   read.attention = read_word(map, "attention", parse_attention);
   read.compiled = map.flag_or("compiled", false);
   read.overlaps = map.flag_or("overlaps", false);

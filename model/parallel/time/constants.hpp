@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/memory/memory_setup.hpp"
+
 namespace dlscale::model::parallel_time {
 
 /// Constants of the time of transformers (docs/explanation/beyond-data-parallelism.md). None names
@@ -98,9 +100,10 @@ struct Family {
   std::regex words;    ///< that a framework's name has, in lower case
   Passes norms = {};   ///< elements read or written by norms and residuals, a feature of a token
   Passes copies = {};  ///< by copies in attention
-  Passes activation = {};  ///< by the activation, an inner feature
-  double launches = 0;     ///< of a layer forward
-  double loss_bytes = 0;   ///< bytes read or written a logit
+  Passes activation = {};               ///< by the activation, an inner feature
+  double launches = 0;                  ///< of a layer forward
+  double loss_bytes = 0;                ///< bytes read or written a logit
+  memory::StateBytes state_bytes = {};  ///< where a run does not say them
   AttentionKernel attention = AttentionKernel::native;
   bool compiled = false;     ///< the step is compiled
   bool overlaps = false;     ///< an engine that hides messages of tensors and experts

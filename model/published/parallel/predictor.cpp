@@ -1,9 +1,13 @@
 #include "model/published/parallel/predictor.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string>
 
 #include "core/base/error.hpp"
+#include "model/parallel/uncertain/mixture.hpp"
+#include "model/published/parallel/memory_need.hpp"
 #include "model/published/parallel/training.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -12,6 +16,7 @@ namespace {
 using cases::CasePrediction;
 using cases::PredictedTerm;
 using cases::ScalingCase;
+using parallel::Recompute;
 
 std::vector<PredictedTerm> terms_of(const IterationTime& time, const PlanSizes& plan) {
   const double m = plan.micro_batches;
@@ -27,17 +32,73 @@ std::vector<PredictedTerm> terms_of(const IterationTime& time, const PlanSizes& 
           term("update", time.update)};
 }
 
+/// Prior chances of what is computed again where a run does not say it. [a judgement]
+struct PossibleRecompute {
+  Recompute recompute;
+  double chance;
+};
+constexpr std::array recomputes{PossibleRecompute{Recompute::none, 0.45},
+                                PossibleRecompute{Recompute::selective, 0.35},
+                                PossibleRecompute{Recompute::full, 0.20}};
+constexpr double ample_need = 0.8;  ///< of the device: few compute all again below it
+constexpr double full_anyway = 0.3;
+constexpr double full_device = 0.95;  ///< from which an allocator slows the training
+constexpr double slow_allocator = 1.6;
+
+struct Answer {
+  IterationTime time;
+  PossibleTime possible;
+};
+
+Answer answer_of(const ParallelTimeFile& file, const ParallelTraining& training, double need) {
+  const IterationTime time = iteration_time(training.setting, training.plan);
+  TimeRange range =
+      time_range(file.interval, training.setting, training.plan, time, training.interval);
+  if (need > full_device) range.high *= slow_allocator;
+  return {time, {1, time.total, range.low * time.total, range.high * time.total}};
+}
+
+/// The answers for all that may be computed again, weighted by the chance that each fits.
+MixedTime any_recompute(const ParallelTimeFile& file, ParallelTraining& training,
+                        const DeviceSheet& device) {
+  std::array<PossibleTime, recomputes.size()> ways;
+  double none_need = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < recomputes.size(); ++i) {
+    training.plan.recompute = recomputes[i].recompute;
+    const double need = memory_need(training, device, recomputes[i].recompute).share;
+    if (i == 0) none_need = need;
+    ways[i] = answer_of(file, training, 0).possible;
+    ways[i].weight = recomputes[i].chance * chance_to_fit(need);
+    if (recomputes[i].recompute == Recompute::full && none_need < ample_need) {
+      ways[i].weight *= full_anyway;
+    }
+    sum += ways[i].weight;
+  }
+  constexpr double hopeless = 1e-9;
+  if (sum < hopeless) ways.back().weight = 1;  // none fits, and full recomputation needs least
+  return mixed_time(ways);
+}
+
 CasePrediction predict_one(const ParallelTimeFile& file, const DeviceCatalogue& devices,
                            const ScalingCase& training) {
-  const ParallelTraining read = parallel_training(training, devices, file);
-  const IterationTime time = iteration_time(read.setting, read.plan);
-  const TimeRange range = time_range(file.interval, read.setting, read.plan, time, read.interval);
+  ParallelTraining read = parallel_training(training, devices, file);
+  if (!read.given.empty()) {
+    const TimeConstants own = by_measured_points(file, read.setting, read.given);
+    read.setting = with_constants(read.setting, own, read.setting.collectives.links());
+  }
+  const DeviceSheet& device = devices.at(training.cluster.gpu);
+  const Answer answer = answer_of(file, read, memory_need(read, device, read.plan.recompute).low);
   CasePrediction prediction;
   prediction.id = training.id;
   prediction.unit = cases::CaseUnit::iteration_s;
-  prediction.values = {
-      cases::PredictedValue{time.total, range.low * time.total, range.high * time.total}};
-  prediction.terms = terms_of(time, read.plan);
+  prediction.terms = terms_of(answer.time, read.plan);
+  MixedTime time{answer.possible.seconds, answer.possible.low, answer.possible.high};
+  if (!read.is_recompute_known) {
+    time = any_recompute(file, read, device);
+    prediction.reason = "recomputation is unknown: the time is a mean of all that may fit";
+  }
+  prediction.values = {cases::PredictedValue{time.seconds, time.low, time.high}};
   return prediction;
 }
 

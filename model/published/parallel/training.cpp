@@ -103,6 +103,14 @@ void read_schedule(const CaseParallelism& split, PlanSizes& plan) {
       !plan.both_directions && (has_word(split.schedule, "zero") || has_word(split.schedule, "zb"));
 }
 
+/// Micro-batches of an iteration.
+double micro_batches(const ScalingCase& training, double global_batch, double data,
+                     double micro_batch) {
+  const double sample =
+      training.sample_unit == "token" ? static_cast<double>(*training.network.seq) : 1;
+  return std::max(1.0, std::nearbyint(global_batch / sample / (data * micro_batch)));
+}
+
 PlanSizes sizes_of(const ScalingCase& training) {
   const CaseParallelism& split = training.run.parallel;
   PlanSizes plan;
@@ -113,8 +121,7 @@ PlanSizes sizes_of(const ScalingCase& training) {
   plan.experts = split.ep;
   plan.chunks = split.virtual_pipeline.value_or(1);
   plan.micro_batch = split.micro_batch.value_or(1);
-  plan.micro_batches =
-      std::max(1.0, std::nearbyint(training.global_batch / (plan.data * plan.micro_batch)));
+  plan.micro_batches = micro_batches(training, training.global_batch, plan.data, plan.micro_batch);
   plan.zero = split.zero_stage.value_or(0);
   plan.sequence_parallel = split.sequence_parallel.value_or(false);
   plan.async_tensor = split.async_tp.value_or(false);
@@ -141,6 +148,26 @@ Links links_of(const ScalingCase& training) {
                             probe->node_all_reduce.si(), probe->node_all_gather.si()};
   }
   return links;
+}
+
+/// The given points, which differ from the training by their number of replicas.
+std::vector<MeasuredPoint> given_points(const ScalingCase& training, const PlanSizes& plan) {
+  std::vector<MeasuredPoint> points;
+  const double replica = plan.gpus() / plan.data;
+  for (const cases::GivenPoint& given : training.given) {
+    const double data = given.gpus / replica;
+    if (data < 1 || data != std::floor(data)) {
+      throw ConfigError(fmt::format(
+          "A given point has {} GPUs, and a replica takes {}. Give points of whole replicas.",
+          given.gpus, replica));
+    }
+    MeasuredPoint point{plan, links_of(training), given.iteration().si()};
+    point.plan.data = data;
+    point.plan.micro_batches = micro_batches(training, given.global_batch, data, plan.micro_batch);
+    point.links.gpus = given.gpus;
+    points.push_back(point);
+  }
+  return points;
 }
 
 }  // namespace
@@ -181,6 +208,8 @@ ParallelTraining parallel_training(const ScalingCase& training, const DeviceCata
   }
   read.stage_layers = training.run.parallel.stage_layers;
   read.plan.stage_layers = read.stage_layers;
+  read.given = given_points(training, read.plan);
+  read.framework = training.run.framework;
   read.interval.is_family_named = named != nullptr;
   read.is_recompute_known = training.run.parallel.recompute != "unknown";
   return read;

@@ -1,10 +1,13 @@
 #pragma once
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/cluster/device_file.hpp"
 #include "model/parallel/time/iteration.hpp"
 #include "model/parallel/time/plan_sizes.hpp"
 #include "model/parallel/uncertain/interval.hpp"
+#include "model/parallel/uncertain/measured_points.hpp"
 #include "model/published/cases/scaling_case.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -17,6 +20,8 @@ struct ParallelTraining {
   std::vector<int> stage_layers = {};
   IntervalFacts interval = {};
   bool is_recompute_known = true;
+  std::string framework = {};
+  std::vector<MeasuredPoint> given = {};  ///< of the same series
 
   explicit ParallelTraining(Setting of) : setting(std::move(of)) {}
   ParallelTraining(const ParallelTraining&) = delete;

@@ -1,0 +1,27 @@
+#pragma once
+#include <span>
+
+#include "model/parallel/time/iteration.hpp"
+
+namespace dlscale::model::parallel_time {
+
+/// A measured iteration of the user's own, on the cluster and by the framework that are asked of.
+struct MeasuredPoint {
+  PlanSizes plan = {};
+  Links links = {};    ///< of the GPUs that it ran on
+  double seconds = 1;  ///< > 0
+};
+
+/// The same setting with other constants, and with the links of another number of GPUs.
+Setting with_constants(const Setting& setting, const TimeConstants& constants, const Links& links);
+
+/// Constants as the points suggest them, by a Gaussian update of their logarithms:
+///   (S⁻¹ + Jᵀ W⁻¹ J) δ = Jᵀ W⁻¹ r,  r = ln(measured / predicted),  w = 0.06² (1 + ((r - J
+///   δ)/0.2)²)
+/// in three passes, with |δ| ≤ 3. Constants that differ by framework or cluster may move by the
+/// spread of their priors (launches, starts of collectives and messages, gaps), products, attention
+/// and loss by half of it, element-wise work by 0.3; others stay. [derived]
+TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& setting,
+                                 std::span<const MeasuredPoint> points);
+
+}  // namespace dlscale::model::parallel_time

@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/cluster/device_file.hpp"
+#include "model/parallel/uncertain/mixture.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/parallel/memory_need.hpp"
+#include "model/published/parallel/predictor.hpp"
+#include "model/published/parallel/training.hpp"
+
+/// Intervals, points of the user's own, and recomputation that a run does not say.
+namespace dlscale::model::parallel_time {
+namespace {
+
+using parallel::Recompute;
+
+const DeviceCatalogue& sheets() {
+  static const DeviceCatalogue all = DeviceCatalogue::load();
+  return all;
+}
+
+cases::ScalingCase training_of(const std::string& part) {
+  for (const auto& one :
+       cases::read_cases(DLSCALE_SOURCE_DIR "/tests/data/parallel_times.jsonl").trainings) {
+    if (one.id.find(part) != std::string::npos) return one;
+  }
+  throw std::runtime_error("no case " + part);
+}
+
+cases::CasePrediction predicted(const cases::ScalingCase& training) {
+  return predict(parallel_times(), sheets(), std::array{training}).front();
+}
+double seconds(const cases::ScalingCase& training) {
+  return predicted(training).values.front()->value;
+}
+
+TEST(MixedTimes, OneWayKeepsItsInterval) {
+  const MixedTime mixed = mixed_time(std::array{PossibleTime{2, 3.0, 2.5, 4.0}});
+  EXPECT_NEAR(mixed.seconds, 3, 1e-12);
+  EXPECT_NEAR(mixed.low, 2.5, 1e-5);
+  EXPECT_NEAR(mixed.high, 4, 1e-5);
+}
+
+TEST(MixedTimes, TwoWaysSpanBoth) {
+  const MixedTime mixed =
+      mixed_time(std::array{PossibleTime{0.5, 1.0, 0.95, 1.06}, PossibleTime{0.5, 1.3, 1.2, 1.4}});
+  EXPECT_NEAR(mixed.seconds, std::sqrt(1.3), 1e-12);
+  EXPECT_GT(mixed.low, 0.95);
+  EXPECT_LT(mixed.low, 1);
+  EXPECT_GT(mixed.high, 1.3);
+  EXPECT_LT(mixed.high, 1.4);
+  EXPECT_NEAR(chance_to_fit(0.97), 0.5, 1e-12);
+  EXPECT_LT(chance_to_fit(1.3), 0.01);
+}
+
+TEST(UnknownRecomputation, LiesBetweenNoneAndAll) {
+  cases::ScalingCase training = training_of("mosaic_llm_foundry");
+  const auto time = [&](const char* recompute) {
+    training.run.parallel.recompute = recompute;
+    return predicted(training);
+  };
+  const auto none = *time("none").values.front();
+  const auto full = *time("full").values.front();
+  const auto unknown = *time("unknown").values.front();
+  EXPECT_GE(unknown.value, none.value);
+  EXPECT_LE(unknown.value, full.value);
+  EXPECT_LT(*unknown.low, unknown.value);
+  EXPECT_GT(*unknown.high, unknown.value);
+  EXPECT_FALSE(time("unknown").reason.empty());
+}
+
+TEST(MemoryNeed, FallsWithRecomputation) {
+  const cases::ScalingCase training = training_of("mosaic_llm_foundry");
+  const ParallelTraining read = parallel_training(training, sheets(), parallel_times());
+  const DeviceSheet& device = sheets().at(training.cluster.gpu);
+  const double none = memory_need(read, device, Recompute::none).share;
+  EXPECT_LT(memory_need(read, device, Recompute::full).share, none);
+  EXPECT_GT(memory_need(read, device, Recompute::full).low, 0);
+}
+
+/// A point that was measured 30 % slower slows its kin, and one as predicted changes nothing.
+TEST(MeasuredPoints, MoveTheirKin) {
+  for (const char* part : {"1.34g-dp8-tp8-pp1", "1.34g-dp2-tp4-pp2", "vtrain"}) {
+    cases::ScalingCase training = training_of(part);
+    const double cold = seconds(training);
+    const auto with_point = [&](double slowness) {
+      cases::ScalingCase warm = training;
+      cases::GivenPoint point;
+      point.gpus = training.gpus;
+      point.batch_per_gpu = training.batch_per_gpu;
+      point.global_batch = training.global_batch;
+      point.throughput = training.global_batch / Seconds(slowness * cold);
+      warm.given = {point};
+      return seconds(warm);
+    };
+    EXPECT_NEAR(with_point(1), cold, 1e-9 * cold) << part;
+    EXPECT_GT(with_point(1.3), cold * (1 + 1e-3)) << part;
+    EXPECT_LT(with_point(1.3), 1.35 * cold) << part;
+    EXPECT_LT(with_point(0.9), cold * (1 - 1e-3)) << part;
+  }
+}
+
+TEST(MeasuredPoints, OfBrokenReplicasAreRefused) {
+  cases::ScalingCase training = training_of("1.34g-dp8-tp8-pp1");
+  cases::GivenPoint point;
+  point.gpus = 12;
+  point.global_batch = 12;
+  point.throughput = 1 / Seconds(1);
+  training.given = {point};
+  const cases::CasePrediction prediction = predicted(training);
+  EXPECT_EQ(prediction.status, cases::PredictionStatus::not_covered);
+  EXPECT_NE(prediction.reason.find("a replica takes 8"), std::string::npos) << prediction.reason;
+}
+
+}  // namespace
+}  // namespace dlscale::model::parallel_time
