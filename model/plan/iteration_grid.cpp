@@ -173,7 +173,8 @@ Profile Grid::find_profile(int ranks, int batch, Notes& notes) const {
 void Grid::apply_level(const Alike& ranks, std::span<double> row) const {
   if (!machine_->level) return;
   for (std::size_t i = 0; i < ranks.count; ++i) {
-    row[i] *= machine_->level->at(grid_.space.ranks[ranks.first + i]).left;
+    const MeasuredLevel::Factors factors = machine_->level->at(grid_.space.ranks[ranks.first + i]);
+    row[i] = factors.left * row[i] + factors.wait.si();
   }
 }
 

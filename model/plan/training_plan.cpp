@@ -154,7 +154,9 @@ void Planner::add_intervals(PlannedTraining& planned, const UncertainIteration& 
   add_interval(planned, iteration.interval(), iteration.value());
   if (std::isnan(planned.efficiency)) return;  // the memory of one rank does not hold its batch
   const auto [low, high] = relative_speedup(iteration, alone_for(planned));
-  planned.efficiency_interval = {low * planned.efficiency, high * planned.efficiency};
+  const double most = std::max(planned.efficiency, 1.0);
+  planned.efficiency_interval = {low * planned.efficiency,
+                                 std::min(high * planned.efficiency, most)};
 }
 
 /// Adds intervals to all trainings that are shown to people and have none.

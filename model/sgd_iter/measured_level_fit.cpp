@@ -29,6 +29,7 @@ constexpr double repetition = 0.005;
 /// The most |ln a|, and the standard deviation of which it is 90 %.
 const double most_added = std::log(4.0);
 const double widest_added = most_added / deviations_of_90;
+constexpr double likely = 2;            ///< standard deviations that one point may move computing
 constexpr double least_added = 0.1;     ///< of that deviation
 constexpr double most_quickened = 1e3;  ///< of computing
 constexpr double close = 1e-9;          ///< of ln T, for the factors that meet a point
@@ -94,6 +95,7 @@ class LevelFit {
   void fit();
   [[nodiscard]] MeasuredLevel::Rest rest_of(Known& known);
   void check_possible(Known& known) const;
+  [[nodiscard]] Seconds longer_in_node();
   [[nodiscard]] std::string doubt(const MeasuredLevel& level);
   [[nodiscard]] std::string faster_in_company() const;
 
@@ -195,7 +197,10 @@ void LevelFit::fit() {
                               .longest = 0.7,
                               .gain = leaps ? 0.01 : 1e-6};
   found_ = at(least_squares(residuals, std::vector<double>(by_one ? 1 : 2), settings));
-  if (known_.size() == 1) meet_one();
+  if (known_.size() > 1) return;
+  meet_one();
+  const double most = likely * deviations_.computing;
+  found_.computing = std::clamp(found_.computing, -most, most);
 }
 
 /// Throws where even quick computing and messages take longer than the point.
@@ -256,13 +261,20 @@ std::string LevelFit::doubt(const MeasuredLevel& level) {
         "interval is {:.2f} to {:.2f} times: check batch, data type and network",
         level.computing, computing_range_.low, computing_range_.high);
   }
-  if (std::abs(found_.added) > deviations_of_90 * deviations_.added) {
+  if (std::abs(found_.added) > std::min(deviations_of_90 * deviations_.added, std::log(2.0))) {
     return fmt::format(
         "your points say that messages take {:.2g} times what is predicted without them: check the "
         "cluster's links",
         level.added);
   }
   return "";
+}
+
+/// Time by which the largest point exceeds the model, if all points are on one node.
+Seconds LevelFit::longer_in_node() {
+  Known& largest = known_.back();
+  if (largest.point.ranks == 1 || largest.point.ranks > run_.ranks_per_node) return {};
+  return std::max(Seconds(), largest.point.iteration - largest.total({found_.computing, 0}));
 }
 
 MeasuredLevel LevelFit::find() {
@@ -280,6 +292,7 @@ MeasuredLevel LevelFit::find() {
     level.rest.push_back(rest_of(known));
     level.miss = std::max(level.miss, std::abs(known.error(found_)));
   }
+  level.in_node = longer_in_node();
   level.doubt = doubt(level);
   return level;
 }

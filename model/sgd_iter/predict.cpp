@@ -181,7 +181,9 @@ void set_speedup(double speedup, const std::optional<QuantityInterval>& relative
   prediction.speedup_high.reset();
   if (!relative) return;
   prediction.speedup_low = relative->low * speedup;
-  prediction.speedup_high = relative->high * speedup;
+  // Ranks that share nothing but their parameters are no faster together.
+  const double most = std::max(speedup, static_cast<double>(prediction.run.ranks));
+  prediction.speedup_high = std::min(relative->high * speedup, most);
 }
 
 PredictedIteration predict_iteration(const Network& network, const Machine& machine, const Run& run,

@@ -14,8 +14,9 @@ namespace {
 /// Whether the name of a link has one of these words, in small or capital letters.
 bool is_named(const LinkSpec& link, std::initializer_list<std::string_view> words) {
   std::string name = link.name;
-  for (char& letter : name)
+  for (char& letter : name) {
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
   return std::ranges::any_of(
       words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }

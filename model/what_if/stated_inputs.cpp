@@ -183,6 +183,8 @@ Machine with_sheets_of(const Cluster& cluster, const Machine& machine) {
   Machine other = nominal_machine(cluster);
   other.inter_node_stated = machine.inter_node_stated;
   other.all_reduce_override = machine.all_reduce_override;
+  other.replaced_all_reduce = machine.replaced_all_reduce;
+  other.exchange_traits = machine.exchange_traits;
   other.software = machine.software;
   other.level = machine.level;
   return other;

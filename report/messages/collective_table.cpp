@@ -57,7 +57,10 @@ std::vector<SizeRow> size_rows(const CollectiveAnswer& answer) {
     rows.back().times.push_back({&time, collective, answer.on});
   }
   for (SizeRow& row : rows) {
-    const auto seconds = [](const TimeRow& each) { return each.time->time.value; };
+    // NCCL's cost model has full rates, which no measured time compares with.
+    const auto seconds = [](const TimeRow& each) {
+      return std::pair(each.time->algorithm == "nccl", each.time->time.value);
+    };
     std::ranges::min_element(row.times, {}, seconds)->is_fastest = true;
   }
   return rows;

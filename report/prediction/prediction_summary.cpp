@@ -127,10 +127,17 @@ std::string widest_interval(Rows rows, const PredictionWords& words) {
     most = its;
   }
   const auto [low, high] = *rate_interval(*widest);
+  const std::string_view workers = words.workers;
+  const std::string_view one = workers.substr(0, workers.size() - 1);
+  const int ranks = widest->run.ranks;
   const std::string where =
-      least < 0.9 * most ? fmt::format(", widest at {} {}", widest->run.ranks, words.workers) : "";
-  return fmt::format("−{}/+{} % of {}/s (90 %{})", significant(-100 * low, 2),
-                     significant(100 * high, 2), samples_of(*widest), where);
+      least < 0.9 * most ? fmt::format(", widest at {} {}", ranks, ranks == 1 ? one : workers) : "";
+  const auto percent = [](double share) {
+    constexpr double unseen = 5e-4;
+    return share < unseen ? "0" : significant(100 * share, 2);
+  };
+  return fmt::format("−{}/+{} % of {}/s (90 %{})", percent(-low), percent(high),
+                     samples_of(*widest), where);
 }
 
 /// How gradients travel, in words.
@@ -212,9 +219,10 @@ Table summary_table(Rows rows, const PredictionWords& words) {
                             run.batch == 1 ? singular(samples) : samples, singular(words.workers),
                             dtype_name(run.dtype), exchange_words(run));
   if (first.sheet_limit) {
-    table.notes.push_back(fmt::format(
-        "sheet limit: {}/s at full peak, full bandwidths and line rate of the data sheets",
-        samples));
+    table.notes.push_back(
+        fmt::format("sheet limit: {}/s at full peak, full bandwidths and line rate of the data "
+                    "sheets, by direct convolutions",
+                    samples));
   }
   for (std::string& warning : warnings(rows)) table.notes.push_back(std::move(warning));
   if (const auto clauses = unlike_fitted(rows); !clauses.empty()) {

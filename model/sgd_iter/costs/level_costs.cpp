@@ -44,8 +44,8 @@ void take_links(const Machine& machine, const Placement& placement, scaling::Tra
 
 /// Whether messages travel as they did in what was measured.
 bool travels_alike(const MeasuredLevel& level, const Run& run) {
-  return !level.other_links && run.schedule == level.run.schedule &&
-         run.synchronisation == level.run.synchronisation;
+  return !level.other_links && !level.other_device && run.schedule == level.run.schedule &&
+         run.synchronisation == level.run.synchronisation && run.settings == level.run.settings;
 }
 
 }  // namespace
@@ -54,19 +54,21 @@ void apply_level(const Machine& machine, const Run& run, IterationCosts& costs) 
   EXPECT(machine.level && costs.by_sheets && costs.facts);
   const MeasuredLevel& level = *machine.level;
   const MeasuredLevel::Factors factors = level.at(run.ranks);
-  const MeasuredLevel::Rest& nearest = level.nearest(run.ranks);
+  const MeasuredLevel::Rest& given = level.given(run.ranks);
   costs.computing = factors.computing;
   costs.added = factors.added;
   const bool alike = travels_alike(level, run);
   costs.from_points = FromPoints{level.miss * level.distance(run.ranks),
                                  !level.other_device && run.dtype == level.run.dtype, alike};
   if (alike) {
-    const Placement given{nearest.ranks, run.ranks_per_node};
-    if (nearest.ranks > run.ranks) take_links(machine, given, *costs.facts);
-    costs.facts->given = layout_of(given);
-    costs.facts->given_iteration = nearest.iteration;
-    costs.facts->given_batch = nearest.batch;
+    const Placement placement{given.ranks, run.ranks_per_node};
+    if (given.ranks > run.ranks) take_links(machine, placement, *costs.facts);
+    costs.facts->given = layout_of(placement);
+    costs.facts->given.busiest_server = costs.facts->asked.busiest_server;
+    costs.facts->given_iteration = given.iteration;
+    costs.facts->given_batch = given.batch;
   }
+  costs.unexplained = factors.wait;
   if (run.ranks > 1 && factors.left > 1 + unseen) {
     lengthen(factors.left, costs);
   } else {

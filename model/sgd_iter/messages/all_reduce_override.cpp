@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/text/suggest.hpp"
+#include "model/topology/link_words.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -80,6 +81,12 @@ void set_all_reduce(Machine& machine, std::string_view wanted) {
         "all-reduce quickest is how the data sheets of a cluster are read, and machine {} was "
         "measured. Leave it out, or ask for best.",
         cluster.name));
+  }
+  if (wanted == adding_switches && names_sockets(cluster)) {
+    throw ConfigError(fmt::format(
+        "switches add gradients over InfiniBand, and TCP joins the nodes of cluster {}. Leave out "
+        "{}, or name a cluster on InfiniBand.",
+        cluster.name, wanted));
   }
   if (is_rule) cluster.all_reduce = parse_all_reduce_rule(wanted);
   machine.all_reduce_override = wanted == "quickest" ? "" : wanted;

@@ -83,7 +83,7 @@ SheetLink sheet_link_between(const Machine& machine, const Placement& placement)
 
 SheetDelays sheet_delays(const Machine& machine, const Placement& placement,
                          const Network& network) {
-  if (placement.ranks == 1) return {};
+  if (placement.ranks == 1 || network.parameter_count() == 0) return {};
   TrainingFacts facts = cluster_facts(machine, placement);
   facts.uneven_samples = has_uneven_samples(network);
   const Bytes gradients = static_cast<double>(network.parameter_count()) * f32_gradient;
