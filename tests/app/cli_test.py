@@ -71,7 +71,7 @@ class Cli(ProgramTest):
         words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,4,8,16"]
         result = run(*words, "--notes")
         self.assertEqual(result.returncode, 0, result.stderr)
-        for word in ["speed-up", "efficiency", "bound", "6 loader threads"]:
+        for word in ["speed-up", "bound", "6 loader threads"]:
             self.assertIn(word, result.stdout)
         answer = json.loads(run(*words, "--format", "json").stdout)
         self.assertEqual(answer["schema"], "dlscale.prediction")
@@ -112,7 +112,8 @@ class Cli(ProgramTest):
         self.assertEqual(times["ahead"][0], times["ahead"][1])
         self.assertLess(times["ahead"][0]["t_iter_s"], times["on_path"][0]["t_iter_s"])
         self.assertEqual(times["ahead"][0]["t_h2d_s"], 0)
-        self.assertIn("input copied ahead, pictures normalised there", run(*words, "--notes").stdout)
+        text = " ".join(run(*words, "--notes").stdout.split())
+        self.assertIn("input copied ahead, pictures normalised there", text)
         self.assertIn("input_copy", run(*words, "--format", "csv").stdout)
 
     def test_predict_normalises_pictures_on_gpus(self):
@@ -387,7 +388,8 @@ steps:
         for batch in (["--batch", 4], ["--batch", "4,8"], ["--global-batch", 8]):
             more = run("predict", "--network", self.network, "--machine", out / "machine.json", "--ranks", "1,2", *batch)
             self.assertEqual(more.returncode, 0, more.stderr)
-            self.assertRegex(more.stdout, "left out: .*ranks 2.* Type: mpirun -n 2 dlscale bench comm -o comm.jsonl")
+            text = " ".join(more.stdout.split())
+            self.assertRegex(text, "left out: .*ranks 2.* Type: mpirun -n 2 dlscale bench comm -o comm.jsonl")
         (self.folder / "comm.jsonl").touch()
         with contextlib.chdir(self.folder):  # where results of that name must not be replaced
             kept = run("predict", "--network", self.network, "--machine", out / "machine.json", "--ranks", "1,2", "--batch", 4)

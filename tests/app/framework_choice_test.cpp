@@ -221,7 +221,7 @@ TEST(AskedFramework, ThatIsNoneIsRefusedWithThoseThatAreNear) {
   const auto why = [](std::string_view text) {
     return refusal([&] { (void)asked_framework(profiles(), text); });
   };
-  EXPECT_THAT(why("horovod 0.15"),
+  EXPECT_THAT(why("horovod 0.14"),
               AllOf(HasSubstr("horovod_0.19 (Horovod before 0.21"), HasSubstr("Name one of them")));
   EXPECT_THAT(why("tf_cnn_benchmarks"), HasSubstr("tf_cnn_benchmarks_replicated_nccl"));
   EXPECT_THAT(why("pytroch"), HasSubstr("Did you mean \"pytorch_ddp\"?"));
