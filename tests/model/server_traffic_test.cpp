@@ -290,12 +290,14 @@ TEST_F(Calls, AreRefusedWhereALinkIsNotKnown) {
 
 TEST_F(Calls, OfMoreServersMakeShorterIterations) {
   const Network network = load_network("alexnet");
-  const std::array ranks{8};
+  const std::array ranks{16};
   const auto total = [&](Transport transport, int servers) {
     return predict(network, machine_, run_by(transport, servers), ranks).front().time.total.si();
   };
   EXPECT_GT(total(Transport::grpc, 1), total(Transport::grpc_rdma, 1));
-  EXPECT_GT(total(Transport::grpc_rdma, 1), total(Transport::grpc_rdma, 2));
+  // Two are on one node and share its link; sixteen are on all four.
+  EXPECT_EQ(total(Transport::grpc_rdma, 1), total(Transport::grpc_rdma, 2));
+  EXPECT_GT(total(Transport::grpc_rdma, 1), total(Transport::grpc_rdma, 16));
 }
 
 /// By one server and by all that there can be, and in buckets by two.
@@ -341,10 +343,10 @@ TEST_F(Calls, MakeTheSameIterationsInPlansAsInTheTaskGraph) {
   EXPECT_EQ(exchange_text(space.exchanges[0]), "sequential by 1 server (grpc)");
   EXPECT_EQ(exchange_text(space.exchanges[4]),
             "wait_free by a server on each node (grpc, callers nodes)");
-  // A node of 64 ranks calls once, and not four times; the only one of 4 maybe not at all.
+  // A node of 64 ranks calls once, and not four times. On the only one of 4, GPUs add either way.
   EXPECT_LT(grid.at({3, 0, 2}), grid.at({0, 0, 2}));
   EXPECT_EQ(grid.at({3, 0, 2}), grid.at({6, 0, 2}));
-  EXPECT_GT(grid.at({3, 0, 0}), grid.at({6, 0, 0}));
+  EXPECT_EQ(grid.at({3, 0, 0}), grid.at({6, 0, 0}));
 }
 
 }  // namespace
