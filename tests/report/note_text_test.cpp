@@ -117,6 +117,7 @@ std::vector<Note> notes_of_all_kinds() {
       {NoteKind::links_described, {}, {{"4 of 8 devices"}}},
       {NoteKind::no_link_between_nodes, {"a"}, {}},
       {NoteKind::more_nodes, {1, "a"}, {{4}}},
+      {NoteKind::measured_points, {"your points contradict the model"}, {}},
       {NoteKind::barrier_by_all_reduce, {}, {}},
       {NoteKind::barrier_by_pair, {}, {}},
       {NoteKind::barrier_unknown, {}, {}},
