@@ -14,7 +14,7 @@ from pathlib import Path
 
 PROGRAM, MPIEXEC, NUMPROC_FLAG = sys.argv[1:4]
 RANKS = 3
-LIMIT = 10.0  # seconds within which the ranks must have ended
+LIMIT = 30.0  # seconds within which ranks must have ended that would otherwise wait for ever, on any machine
 # Such a launcher may end with 0 whatever the ranks end with, so each one's code is written down.
 RECORD = 'trap : USR1; "$@"; code=$?; echo $code > "$0/code.$$"; exit $code'
 OPEN_MPI = "OpenRTE" in subprocess.run(
