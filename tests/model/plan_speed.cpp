@@ -32,7 +32,8 @@ Run run_on(const Machine& machine, int ranks) {
 
 Profile profile_on(const std::string& network, const Machine& machine) {
   Notes notes;
-  return profile_of(iteration_costs(load_network(network), machine, run_on(machine, 4), notes)
+  const Network loaded = load_network(network);
+  return profile_of(without_delays(iteration_costs(loaded, machine, run_on(machine, 4), notes))
                         .plan({}, Bound::value));
 }
 
