@@ -31,7 +31,7 @@ void show_fits(std::size_t done, std::size_t all) {
 
 report::Table constant_table(
     std::string title, std::span<const model::sheet::ConstantKey> keys,
-    const std::map<std::string, model::sheet::FittedConstant, std::less<>>& fitted) {
+    const std::map<std::string, model::FittedConstant, std::less<>>& fitted) {
   report::Table table;
   table.title = std::move(title);
   table.columns = {{"constant", report::Align::left},
@@ -41,7 +41,7 @@ report::Table constant_table(
                    {"90 % low"},
                    {"high"}};
   for (const model::sheet::ConstantKey& key : keys) {
-    const model::sheet::FittedConstant& one = fitted.find(key.key)->second;
+    const model::FittedConstant& one = fitted.find(key.key)->second;
     table.rows.push_back({{std::string(key.key)},
                           {fmt::format("{:.4g}", one.prior)},
                           {fmt::format("{:.2g}", one.spread)},

@@ -22,7 +22,7 @@ void show_fits(std::size_t done, std::size_t all);
 /// Constants with their priors and intervals. Requires that `fitted` has each key.
 report::Table constant_table(
     std::string title, std::span<const model::sheet::ConstantKey> keys,
-    const std::map<std::string, model::sheet::FittedConstant, std::less<>>& fitted);
+    const std::map<std::string, model::FittedConstant, std::less<>>& fitted);
 
 /// Prints tables as text, for a terminal if `to` is one.
 void print_tables(std::FILE* to, std::vector<report::Table> tables);

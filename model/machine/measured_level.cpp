@@ -45,14 +45,11 @@ MeasuredLevel::Factors MeasuredLevel::at(int ranks) const {
   return {computing, added * std::exp(here.added), std::exp(here.left), {}};
 }
 
-const MeasuredLevel::Rest& MeasuredLevel::nearest(int ranks) const {
-  EXPECT(ranks >= 1 && !rest.empty());
-  return *std::ranges::min_element(rest, {},
-                                   [&](const Rest& one) { return doublings(one.ranks, ranks); });
-}
-
 double MeasuredLevel::distance(int ranks) const {
-  return std::min(doublings(ranks, nearest(ranks).ranks), 1.0);
+  EXPECT(ranks >= 1 && !rest.empty());
+  double least = 1;
+  for (const Rest& one : rest) least = std::min(least, doublings(one.ranks, ranks));
+  return least;
 }
 
 }  // namespace dlscale::model

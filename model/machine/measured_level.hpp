@@ -55,9 +55,7 @@ struct MeasuredLevel {
   [[nodiscard]] bool is_elsewhere(int ranks) const;
   /// The point with most of at most `ranks`, or else the smallest: a fit has seen that direction.
   [[nodiscard]] const Rest& given(int ranks) const;
-  /// The point with the least ratio of its number of ranks to `ranks`.
-  [[nodiscard]] const Rest& nearest(int ranks) const;
-  /// |lg| of that ratio, at most 1.
+  /// |lg| of the ratio of `ranks` to the nearest number of ranks of a point, at most 1.
   [[nodiscard]] double distance(int ranks) const;
 };
 

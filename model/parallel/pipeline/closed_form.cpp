@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "model/parallel/pipeline/plain_times.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -31,17 +32,6 @@ double most(const std::vector<double>& values) {
 
 bool all_equal(const std::vector<double>& values) {
   return std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end();
-}
-
-std::vector<double> plain_times(const std::vector<Seconds>& times, std::size_t count) {
-  EXPECT(times.size() == count);
-  std::vector<double> result;
-  result.reserve(count);
-  for (const Seconds time : times) {
-    EXPECT(std::isfinite(time.si()) && time.si() >= 0);
-    result.push_back(time.si());
-  }
-  return result;
 }
 
 /// Times of parts that are all alike.

@@ -1,13 +1,13 @@
 #include "model/parallel/pipeline/simulation.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/ids.hpp"
+#include "model/parallel/pipeline/plain_times.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -19,19 +19,8 @@ using parallel::OperationKind;
 constexpr double not_sent = -1;
 constexpr std::size_t nothing = static_cast<std::size_t>(-1);
 
-std::vector<double> plain(const std::vector<Seconds>& times, std::size_t count) {
-  EXPECT(times.size() == count);
-  std::vector<double> result;
-  result.reserve(count);
-  for (const Seconds time : times) {
-    EXPECT(std::isfinite(time.si()) && time.si() >= 0);
-    result.push_back(time.si());
-  }
-  return result;
-}
-
 std::vector<double> plain_or_none(const std::vector<Seconds>& times, std::size_t count) {
-  return times.empty() ? std::vector<double>(count, 0.0) : plain(times, count);
+  return times.empty() ? std::vector<double>(count, 0.0) : plain_times(times, count);
 }
 
 class PipelineSimulator {
@@ -40,8 +29,8 @@ class PipelineSimulator {
                     std::vector<std::vector<TimedOperation>>* record)
       : schedule_(schedule),
         parts_(static_cast<std::size_t>(schedule.shape.parts())),
-        forward_(plain(costs.forward, parts_)),
-        backward_(plain(costs.backward, parts_)),
+        forward_(plain_times(costs.forward, parts_)),
+        backward_(plain_times(costs.backward, parts_)),
         weights_(plain_or_none(costs.backward_weights, parts_)),
         boundary_(plain_or_none(costs.boundary, parts_ - 1)),
         reduce_(plain_or_none(costs.reduce, parts_)),

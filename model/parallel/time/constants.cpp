@@ -97,14 +97,7 @@ std::vector<std::string_view> names_of(const Keys& keys) {
 void read_fitted(const ConfigMap& map, ParallelTimeFile& read) {
   map.allow_only(names_of(fitted_keys));
   for (const TimeConstantKey& one : fitted_keys) {
-    const ConfigMap fit = map.map(one.key);
-    fit.allow_only({"value", "low", "high", "prior", "spread"});
-    FittedConstant constant;
-    constant.low = fit.number("low", positive);
-    constant.value = fit.number("value", {constant.low, positive.most});
-    constant.high = fit.number("high", {constant.value, positive.most});
-    constant.prior = fit.number("prior", positive);
-    constant.spread = fit.number("spread", positive);
+    const FittedConstant constant = read_fitted_constant(map.map(one.key), positive);
     read.constants.*one.value = constant.value;
     read.fitted.emplace(one.key, constant);
   }

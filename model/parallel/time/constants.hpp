@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/fits/fitted_constant.hpp"
 #include "model/memory/memory_setup.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -114,15 +115,6 @@ struct Family {
   std::string newer = {};    ///< family on Hopper and after, or in few bits; empty: this one
   [[nodiscard]] bool fuses_casts() const { return overlaps || compiled; }
   [[nodiscard]] bool gathers_under_forward() const { return overlaps || compiled; }
-};
-
-/// A fitted constant with its range and its prior, a median and a standard deviation of ln.
-struct FittedConstant {
-  double value = 1;
-  double low = 1;
-  double high = 1;
-  double prior = 1;
-  double spread = 1;
 };
 
 /// A constant and its key in the file.

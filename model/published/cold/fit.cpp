@@ -22,7 +22,7 @@ KernelConstants at(const std::vector<double>& point, const sheet::KernelFile& fi
   for (const sheet::ConstantKey& key : sheet::fitted_constants()) {
     const auto fitted = file.fitted.find(key.key);
     EXPECT(fitted != file.fitted.end());
-    const sheet::FittedConstant& prior = fitted->second;
+    const FittedConstant& prior = fitted->second;
     constants.*key.value = prior.prior * std::exp(prior.spread * point[i++]);
   }
   return constants;

@@ -204,7 +204,7 @@ void find_bounds(const Fits& fits, ColdFit& made) {
       squares += value * value;
     }
     const double variance = std::max(0.0, squares - sum * sum / sets) * (sets - 1) / sets;
-    sheet::FittedConstant& fitted = made.file.fitted.find(key.key)->second;
+    FittedConstant& fitted = made.file.fitted.find(key.key)->second;
     const double factor = std::exp(deviations_of_90 * std::sqrt(variance));
     fitted.value = made.file.constants.*key.value;
     fitted.low = fitted.value / factor;

@@ -116,7 +116,7 @@ class Problem {
   }
 
  private:
-  [[nodiscard]] const sheet::FittedConstant& prior(const sheet::ConstantKey& one) const {
+  [[nodiscard]] const FittedConstant& prior(const sheet::ConstantKey& one) const {
     return file_.kernels.find(one.key)->second;
   }
   std::vector<const Case*> cases_;
@@ -246,9 +246,9 @@ double covered(const std::string& kernel, const std::vector<double>& own,
   return static_cast<double>(within) / static_cast<double>(own.size());
 }
 
-std::map<std::string, sheet::FittedConstant, std::less<>> with_jackknife(
+std::map<std::string, FittedConstant, std::less<>> with_jackknife(
     const Fits& fits, const std::set<std::string>& chips, const sheet::KernelFile& file) {
-  std::map<std::string, sheet::FittedConstant, std::less<>> constants = file.kernels;
+  std::map<std::string, FittedConstant, std::less<>> constants = file.kernels;
   for (const sheet::ConstantKey& one : sheet::fitted_to_kernels()) {
     std::vector<double> logs;
     for (const std::string& chip : chips) {
@@ -259,7 +259,7 @@ std::map<std::string, sheet::FittedConstant, std::less<>> with_jackknife(
     double squares = 0;
     for (const double log : logs) squares += (log - centre) * (log - centre);
     const double ninety = deviations_of_90 * std::sqrt((n - 1) / n * squares);
-    sheet::FittedConstant& constant = constants.find(one.key)->second;
+    FittedConstant& constant = constants.find(one.key)->second;
     constant.value = fits.at({}).*one.value;
     constant.low = constant.value * std::exp(-ninety);
     constant.high = constant.value * std::exp(ninety);

@@ -29,7 +29,7 @@ struct KernelScore {
 
 /// Constants of products alone, fitted to products, and how they do where they were not fitted.
 struct KernelFit {
-  std::map<std::string, sheet::FittedConstant, std::less<>> fitted;  ///< by key, to all GPUs
+  std::map<std::string, FittedConstant, std::less<>> fitted;  ///< by key, to all GPUs
   std::vector<KernelScore> scores;  ///< each GPU by the fit without its chip, in order of names
 };
 

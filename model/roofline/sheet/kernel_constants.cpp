@@ -82,15 +82,7 @@ std::map<std::string, FittedConstant, std::less<>> read_fitted(const ConfigMap& 
   map.allow_only(names_of(keys));
   std::map<std::string, FittedConstant, std::less<>> all;
   for (const ConstantKey& one : keys) {
-    const ConfigMap fit = map.map(one.key);
-    fit.allow_only({"value", "low", "high", "prior", "spread"});
-    FittedConstant read;
-    read.low = fit.number("low", positive_numbers);
-    read.value = fit.number("value", {read.low, positive_numbers.most});
-    read.high = fit.number("high", {read.value, positive_numbers.most});
-    read.prior = fit.number("prior", positive_numbers);
-    read.spread = fit.number("spread", positive_numbers);
-    all.emplace(one.key, read);
+    all.emplace(one.key, read_fitted_constant(map.map(one.key), positive_numbers));
   }
   return all;
 }

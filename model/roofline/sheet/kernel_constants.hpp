@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/fits/fitted_constant.hpp"
+
 namespace dlscale::model::sheet {
 
 /// Output of a block of threads, in elements.
@@ -85,16 +87,6 @@ std::span<const ConstantKey> fitted_constants();
 std::span<const ConstantKey> interval_constants();
 /// Constants that are fitted to published times of products alone.
 std::span<const ConstantKey> fitted_to_kernels();
-
-/// A fitted constant with its 90 % interval and its prior, the median and the standard deviation of
-/// the logarithm.
-struct FittedConstant {
-  double value = 1;
-  double low = 1;
-  double high = 1;
-  double prior = 1;
-  double spread = 1;
-};
 
 /// A file such as configs/models/kernels.yaml.
 struct KernelFile {
