@@ -14,7 +14,8 @@
 namespace dlscale::app {
 namespace {
 
-/// What predictions from data sheets rest on, by what the rows use.
+/// Data sheets, and the published trainings that the rows use: "data sheets and published
+/// trainings, 281 on one GPU".
 std::string sheets_and_trainings(const Device& device, std::span<const model::Prediction> rows) {
   const bool fitted_kernels = model::sheet::has_kernel_times(device);
   const std::string sheets = fitted_kernels ? "data sheets" : "data sheets at full peak";

@@ -50,7 +50,7 @@ class StageCuts {
   /// The least time of the slowest stage, of all cuts that fit.
   [[nodiscard]] double least_slowest() const {
     const std::size_t count = layers_.size();
-    // Of the first `end` layers as the stages so far.
+    // The least time of the slowest stage, if the stages so far hold the first `end` layers.
     std::vector<double> before(count + 1, impossible);
     before[0] = 0;
     for (std::size_t stage = 0; stage < stages_; ++stage) {

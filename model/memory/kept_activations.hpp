@@ -18,11 +18,10 @@ double tokens_of_rank(const TransformerShape& shape, const MemorySetup& setup);
 ///   feed-forward       b s h 2 φ e / t, gated 3 φ e (fused) or 4 φ e            φ = ffn/h
 ///   experts            b s h top_k (rows + 3 φ_e) e, shared ones as above, 4 bytes a logit of the
 ///                      router; times the imbalance
-/// With recomputation by block, the layer is one that is kept.
-/// δ = 1 with dropout, for its masks. Recomputation keeps b s h e / t of the input, or, by
-/// operator, of products every second (query, value, gate, last), the result of attention and the
-/// input. [arXiv:2205.05198, equations (1) to (6), and derived] It leaves out biases' and routes'
-/// indices.
+/// The layer is one that is kept, if blocks are computed again. δ = 1 with dropout, for its masks.
+/// Recomputation keeps b s h e / t of the input, or, by operator, of products every second (query,
+/// value, gate, last), the result of attention and the input. [arXiv:2205.05198, equations (1) to
+/// (6), and derived] It leaves out biases' and routes' indices.
 double kept_activations(const TransformerShape& shape, const MemorySetup& setup,
                         const Implementation& way, std::int64_t layer);
 

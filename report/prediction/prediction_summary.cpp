@@ -150,10 +150,10 @@ std::string exchange_words(const Run& run) {
   return schedule_text(run);
 }
 
-/// What nobody may miss: rows that are left out, memory that may be short, nodes that the cluster
-/// has not.
+/// Notes that belong below the short table, too: rows that are left out, memory that may be short,
+/// more nodes than the cluster has.
 std::vector<std::string> warnings(Rows rows) {
-  model::Notes told;
+  model::Notes found;
   for (const Prediction& row : rows) {
     for (const model::Note& note : row.notes) {
       const bool left_out =
@@ -161,11 +161,11 @@ std::vector<std::string> warnings(Rows rows) {
       if (left_out || note.kind == NoteKind::measured_points ||
           note.kind == NoteKind::memory_short || note.kind == NoteKind::memory_too_small ||
           note.kind == NoteKind::more_nodes) {
-        told.add(note);
+        found.add(note);
       }
     }
   }
-  return note_texts(told.all());
+  return note_texts(found.all());
 }
 
 std::vector<std::string> split(std::string_view clauses) {

@@ -56,7 +56,7 @@ class Talks(ProgramTest):
         self.assertGreater(speeds[first], 1.1 * speeds[second])
 
     def test_switches_that_add_gain_over_mpi_in_host_memory_alone(self):
-        """+16 %, for Horovod over HPC-X on Volta GPUs and HDR; GPUs, batch and precision are not told.
+        """+16 %, for Horovod over HPC-X on Volta GPUs and HDR; GPUs, batch and precision are not stated.
 
         8 to 128 GPUs gain a third of that to as much. NCCL leaves no more to gain than switches of one level may lose.
         """

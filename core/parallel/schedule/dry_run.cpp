@@ -10,7 +10,8 @@
 namespace dlscale::parallel {
 namespace {
 
-/// Which messages are on their way: by the part that reads them, and the micro-batch.
+/// Runs the lists without times. It keeps the messages that are on their way, by the part that
+/// reads them and the micro-batch.
 class DryRun {
   using Kind = OperationKind;
 

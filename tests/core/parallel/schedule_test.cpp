@@ -139,7 +139,7 @@ TEST_P(EverySchedule, IsRefusedWithTwoMessagesSwapped) {
       EXPECT_THROW(check_schedule(schedule, Delivery::eager), ConfigError) << text(shape);
     }
   }
-  // Of MAST's two batches only one takes each way.
+  // MAST has one batch each way, so that no two messages of a way can be swapped.
   EXPECT_EQ(swapped == 0, GetParam()->name == "gems_mast");
 }
 

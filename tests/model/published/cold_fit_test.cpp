@@ -90,7 +90,7 @@ TEST(ColdFit, FindsConstantsThatTrainingsWereMadeBy) {
     }
   }
   EXPECT_EQ(fit.other_gpus.size(), study.trainings.size());
-  const sheet::FittedConstant& e = fit.file.fitted.at("e");
+  const FittedConstant& e = fit.file.fitted.at("e");
   EXPECT_LT(e.low, e.value);
   EXPECT_LT(e.value, e.high);
 }

@@ -121,7 +121,7 @@ TEST(ProductFit, FindsTheConstantsThatMadeTheTimes) {
   truth.kernel_overhead = 8e-6;
   const KernelFit fit = fit_kernels(made_by(truth), file);
   for (const sheet::ConstantKey& one : sheet::fitted_to_kernels()) {
-    const sheet::FittedConstant& found = fit.fitted.find(one.key)->second;
+    const FittedConstant& found = fit.fitted.find(one.key)->second;
     EXPECT_NEAR(std::log(found.value / truth.*one.value), 0, 0.05) << one.key;
     EXPECT_LE(found.low, found.value);
     EXPECT_GE(found.high, found.value);
