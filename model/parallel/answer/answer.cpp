@@ -1,0 +1,177 @@
+#include "model/parallel/answer/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "core/base/error.hpp"
+#include "model/memory/plan_setup.hpp"
+#include "model/parallel/time/attention.hpp"
+
+namespace dlscale::model::parallel_time {
+namespace {
+
+constexpr double giga = 1e9;
+constexpr double gib = 1024.0 * 1024 * 1024;
+constexpr double large_device = 100e9;
+constexpr double usable = 0.995;
+constexpr double usable_of_large = 0.95;
+
+/// Kinds of networks whose messages begin slowly.
+constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
+                                                        "aries"};
+
+double usable_memory(const DeviceSheet& sheet) {
+  const double printed = sheet.memory.si();
+  return printed / giga * gib * (printed < large_device ? usable : usable_of_large);
+}
+
+}  // namespace
+
+ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus) {
+  if (cluster.device.kind != DeviceKind::gpu || cluster.device.sheet.empty()) {
+    throw ConfigError(
+        fmt::format("Cluster {} has no GPU with a data sheet, and times of parallel plans follow "
+                    "from one. Name a cluster of GPUs.",
+                    cluster.name));
+  }
+  ParallelHardware hardware;
+  hardware.device = load_device_sheet(cluster.device.sheet);
+  hardware.memory = usable_memory(hardware.device);
+  hardware.links.node_gpus = cluster.devices_per_node;
+  hardware.links.gpus = static_cast<double>(gpus);
+  hardware.links.inside = cluster.intra_node.bandwidth.si();
+  hardware.links.network = cluster.inter_node.bandwidth.si();
+  hardware.links.starts_slowly =
+      cluster.network &&
+      std::ranges::find(slow_networks, cluster.network->kind) != slow_networks.end();
+  return hardware;
+}
+
+NamedFamily family_of(const ParallelTimeFile& file, const ParallelQuestion& question,
+                      const DeviceFacts& facts, const DeviceRates& rates) {
+  const FamilyQuestion asked{
+      question.framework, question.compiled,
+      facts.capability == 0 || facts.capability >= hopper_capability || rates.has_few_bits()};
+  const Family* named = file.named_family(asked);
+  return {named == nullptr ? &file.other_family(asked) : named, named != nullptr};
+}
+
+Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& question,
+                   const ParallelHardware& hardware) {
+  const DeviceFacts facts = device_facts(hardware.device, file.constants);
+  const DeviceRates rates = device_rates(facts, question.precision, file.constants);
+  const Family* family = family_of(file, question, facts, rates).family;
+  return {file.constants,
+          family,
+          kernel_on(family->attention, facts.capability, false),
+          rates,
+          Collectives(file.constants, hardware.links),
+          question.shape};
+}
+
+parallel::NetworkFacts facts_of(const ParallelQuestion& question) {
+  const memory::TransformerShape& shape = question.shape;
+  const auto whole = [](std::int64_t number) { return static_cast<int>(number); };
+  return {.layers = whole(shape.layers),
+          .heads = whole(shape.heads),
+          .kv_heads = whole(shape.kv_heads),
+          .experts = shape.experts ? whole(shape.experts->count) : 0,
+          .hidden = whole(shape.hidden),
+          .ffn = whole(shape.ffn),
+          .sequence = whole(shape.sequence),
+          .branches = 0,
+          .global_batch = question.global_batch};
+}
+
+std::vector<int> stage_layers_of(const parallel::ParallelPlan& plan) {
+  if (plan.stage_layers.empty()) return {};
+  const auto stages = static_cast<std::size_t>(plan.stages);
+  std::vector<int> layers(stages, 0);
+  for (std::size_t part = 0; part < plan.stage_layers.size(); ++part) {
+    layers[part % stages] += plan.stage_layers[part];
+  }
+  return layers;
+}
+
+parallel::StateBytes state_bytes_of(const Family& family, const parallel::ParallelPlan& plan) {
+  if (plan.bytes != parallel::StateBytes{}) return plan.bytes;
+  const memory::StateBytes& usual = family.state_bytes;
+  return {.weights = usual.weights,
+          .gradients = usual.gradients,
+          .main_gradients = usual.main_gradients,
+          .master = usual.main_weights,
+          .moments = usual.moments};
+}
+
+PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan) {
+  const parallel::PlanBatches batches = parallel::batches_of(plan, facts_of(question));
+  PlanSizes sizes;
+  sizes.tensor = plan.tensor;
+  sizes.stages = plan.stages;
+  sizes.data = plan.data;
+  sizes.context = plan.context;
+  sizes.experts = plan.experts;
+  sizes.micro_batch = static_cast<double>(batches.micro_batch.value_or(1));
+  sizes.micro_batches = static_cast<double>(batches.micro_batches);
+  sizes.chunks = plan.chunks;
+  sizes.zero = plan.zero;
+  sizes.sequence_parallel = plan.sequence_parallel;
+  sizes.async_tensor = question.async_tensor;
+  sizes.sharded_weights = plan.zero >= 3;
+  sizes.zero_bubble = plan.schedule == "zero_bubble";
+  sizes.recompute = plan.recompute;
+  return sizes;
+}
+
+ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion& question,
+                            const ParallelHardware& hardware, const Setting& setting,
+                            const parallel::ParallelPlan& plan) {
+  const parallel::NetworkFacts facts = facts_of(question);
+  parallel::check(plan, static_cast<std::int64_t>(hardware.links.gpus), facts);
+  ParallelAnswer answer;
+  answer.plan = plan;
+  answer.plan.bytes = state_bytes_of(*setting.family, plan);
+  answer.sizes = sizes_of(question, plan);
+  const std::vector<int> layers = stage_layers_of(plan);
+  PlanSizes sizes = answer.sizes;
+  sizes.stage_layers = layers;
+  answer.time = iteration_time(setting, sizes);
+  const DeviceFacts device = device_facts(hardware.device, file.constants);
+  answer.range = time_range(file.interval, setting, sizes, answer.time,
+                            {family_of(file, question, device, setting.rates).is_named});
+  memory::MemorySetup setup = memory::setup_of_plan(answer.plan, parallel::batches_of(plan, facts));
+  setup.element = setting.rates.element_bytes;
+  setup.fused_attention = setting.attention != AttentionKernel::in_memory;
+  answer.memory =
+      memory::rank_memory(question.shape, setup, memory::implementation_of(question.framework));
+  answer.verdict = memory::fits(answer.memory, hardware.memory);
+  return answer;
+}
+
+double flop_utilisation(const ParallelQuestion& question, const Setting& setting,
+                        const ParallelAnswer& answer) {
+  const memory::TransformerShape& shape = question.shape;
+  double active = memory::parameters(shape) - memory::table_parameters(shape);
+  if (shape.experts) {
+    const double rest =
+        1 - static_cast<double>(shape.experts->active) / static_cast<double>(shape.experts->count);
+    for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+      active -= rest * memory::expert_parameters(shape, layer);
+    }
+  }
+  if (shape.tied_embeddings) active += memory::table_parameters(shape);
+  const double tokens =
+      static_cast<double>(question.global_batch) * static_cast<double>(shape.sequence);
+  const double attention = 12.0 * static_cast<double>(shape.layers) *
+                           static_cast<double>(shape.heads * shape.head_width) *
+                           static_cast<double>(shape.sequence);
+  constexpr double passes = 6;  ///< a multiply-add forward, two backward
+  return tokens * (passes * active + attention) /
+         (answer.seconds() * answer.sizes.gpus() * setting.rates.layer.peak);
+}
+
+}  // namespace dlscale::model::parallel_time

@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cluster/cluster.hpp"
+#include "core/cluster/device_file.hpp"
+#include "core/parallel/plan.hpp"
+#include "model/memory/rank_memory.hpp"
+#include "model/parallel/time/device_facts.hpp"
+#include "model/parallel/time/iteration.hpp"
+#include "model/parallel/uncertain/interval.hpp"
+
+namespace dlscale::model::parallel_time {
+
+/// Trainings of one transformer by one framework, which differ in plan.
+struct ParallelQuestion {
+  memory::TransformerShape shape = {};
+  std::int64_t global_batch = 1;  ///< ≥ 1: sequences of an iteration
+  Precision precision = Precision::half;
+  std::string framework = {};         ///< free text, which names a family; may be empty
+  std::optional<bool> compiled = {};  ///< empty: not stated
+  bool async_tensor = false;          ///< messages of tensors are cut and sent under products
+};
+
+/// A kind of GPU and its links, by data sheets.
+struct ParallelHardware {
+  DeviceSheet device = {};
+  /// Bytes of a device that a process can allocate: the sheet's gigabytes are gibibytes, less 0.5
+  /// %, or 5 % from 100 GB up. [derived from cards that report it]
+  double memory = 1;
+  Links links = {};  ///< of the GPUs of a job
+};
+
+/// The hardware of a cluster for jobs of `gpus` ≥ 1 GPUs. Throws ConfigError for devices without a
+/// data sheet, such as processors.
+ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus);
+
+/// The family of a framework, and whether a family names it.
+struct NamedFamily {
+  const Family* family = nullptr;
+  bool is_named = false;
+};
+/// Requires that `file` outlives the answer.
+NamedFamily family_of(const ParallelTimeFile& file, const ParallelQuestion& question,
+                      const DeviceFacts& facts, const DeviceRates& rates);
+
+/// All that iteration_time() reads beside the plan. Throws ConfigError for a precision without
+/// peak.
+Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& question,
+                   const ParallelHardware& hardware);
+
+/// Facts that a plan is checked by.
+parallel::NetworkFacts facts_of(const ParallelQuestion& question);
+
+/// The plan in numbers. Requires a plan without faults and complete batches. `stage_layers` of the
+/// result is empty: the layers of uneven stages are added by the caller, who owns them.
+PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan);
+
+/// Layers of each stage, from those of its parts; empty if they are alike.
+std::vector<int> stage_layers_of(const parallel::ParallelPlan& plan);
+
+/// Bytes of states: those of the plan, or of the family where the plan has the defaults.
+parallel::StateBytes state_bytes_of(const Family& family, const parallel::ParallelPlan& plan);
+
+/// One plan of a training, predicted.
+struct ParallelAnswer {
+  parallel::ParallelPlan plan = {};
+  PlanSizes sizes = {};  ///< without stage_layers
+  IterationTime time = {};
+  TimeRange range = {};  ///< factors on time.total
+  memory::RankMemory memory;
+  memory::MemoryVerdict verdict = {};
+  [[nodiscard]] double seconds() const { return time.total; }
+  [[nodiscard]] double low() const { return time.total * range.low; }
+  [[nodiscard]] double high() const { return time.total * range.high; }
+};
+
+/// Time and memory of a plan. Throws ConfigError with the first fault of the plan.
+ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion& question,
+                            const ParallelHardware& hardware, const Setting& setting,
+                            const parallel::ParallelPlan& plan);
+
+/// Flop/s of the model's products and attention, forward and backward without recomputation, over
+/// the peak of all GPUs in the precision asked for: model flop utilisation. [arXiv:2204.02311,
+/// appendix B, with causal attention counted whole as there]
+double flop_utilisation(const ParallelQuestion& question, const Setting& setting,
+                        const ParallelAnswer& answer);
+
+}  // namespace dlscale::model::parallel_time
