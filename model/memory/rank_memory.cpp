@@ -10,8 +10,8 @@ const StageMemory& RankMemory::worst(MemoryCounter counter) const {
       stages, {}, [&](const StageMemory& stage) { return stage.peak_bytes(counter); });
 }
 
-MemoryEstimate RankMemory::peak(int stage, MemoryCounter counter) const {
-  const StageMemory& memory = stages.at(static_cast<std::size_t>(stage));
+MemoryEstimate peak_of(const StageMemory& memory, const Implementation& way,
+                       const LibraryMemory& libraries, MemoryCounter counter) {
   MemoryEstimate estimate;
   // Each moment has its own interval, and the peak is the highest of them, end by end.
   for (const MemoryParts& parts : memory.at) {
@@ -27,6 +27,10 @@ MemoryEstimate RankMemory::peak(int stage, MemoryCounter counter) const {
         std::max(estimate.high, way.fixed_high * fixed + way.high * uncertain + library.high);
   }
   return estimate;
+}
+
+MemoryEstimate RankMemory::peak(int stage, MemoryCounter counter) const {
+  return peak_of(stages.at(static_cast<std::size_t>(stage)), way, libraries, counter);
 }
 
 double RankMemory::update_bytes(int stage) const {

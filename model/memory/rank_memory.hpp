@@ -12,6 +12,11 @@ struct MemoryEstimate {
   double high = 0;  ///< ≥ bytes
 };
 
+/// Peak of a stage's ranks, whose memory is `memory`. The ranges of activations and loss and of all
+/// else are those of the implementation, and that of libraries is theirs.
+MemoryEstimate peak_of(const StageMemory& memory, const Implementation& way,
+                       const LibraryMemory& libraries, MemoryCounter counter);
+
 /// Memory of a training's ranks.
 struct RankMemory {
   std::vector<StageMemory> stages;
@@ -20,8 +25,7 @@ struct RankMemory {
 
   /// The stage whose ranks need most.
   [[nodiscard]] const StageMemory& worst(MemoryCounter counter) const;
-  /// Peak of a stage's ranks. The ranges of activations and loss and of all else are those of the
-  /// implementation, and that of libraries is theirs.
+  /// Peak of a stage's ranks, as peak_of().
   [[nodiscard]] MemoryEstimate peak(int stage, MemoryCounter counter) const;
   /// Peak of live tensors at the update.
   [[nodiscard]] double update_bytes(int stage) const;

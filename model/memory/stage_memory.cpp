@@ -198,6 +198,11 @@ MemoryMoment StageMemory::peak(MemoryCounter counter) const {
   return static_cast<MemoryMoment>(most - at.begin());
 }
 
+StageMemory stage_memory(const TransformerShape& shape, const MemorySetup& setup,
+                         const Implementation& way, int stage, double first, double layers) {
+  return Stage(shape, setup, way, stage, first, layers).compute();
+}
+
 std::vector<StageMemory> stage_memories(const TransformerShape& shape, const MemorySetup& setup,
                                         const Implementation& way) {
   const std::vector<double> layers = layers_of_stages(setup, static_cast<double>(shape.layers));
@@ -205,7 +210,7 @@ std::vector<StageMemory> stage_memories(const TransformerShape& shape, const Mem
   double first = 0;
   for (int stage = 0; stage < setup.stages; ++stage) {
     const double own = layers[static_cast<std::size_t>(stage)];
-    memories.push_back(Stage(shape, setup, way, stage, first, own).compute());
+    memories.push_back(stage_memory(shape, setup, way, stage, first, own));
     first += own;
   }
   return memories;

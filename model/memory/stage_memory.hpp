@@ -72,12 +72,17 @@ struct StageMemory {
   }
 };
 
-/// Memory of each stage's ranks, by kept_activations.hpp, state_memory.hpp and memory_setup.hpp.
-/// Throws ConfigError as layers_of_stages() and live_layers() do.
+/// Memory of the ranks of stage `stage` with layers `first` to `first + layers`, by
+/// kept_activations.hpp, state_memory.hpp and memory_setup.hpp. Throws ConfigError as
+/// layers_of_stages() and live_layers() do.
 ///   loss        b s V/t of the implementation's bytes; with it whole gradients of the vocabulary's
 ///               matrix and the states around the last norm
 ///   gathered    ZeRO 3: two layers' weights and gradients, and tables where they stay gathered
 ///   libraries   library_memory()
+StageMemory stage_memory(const TransformerShape& shape, const MemorySetup& setup,
+                         const Implementation& way, int stage, double first, double layers);
+
+/// stage_memory() of all stages.
 std::vector<StageMemory> stage_memories(const TransformerShape& shape, const MemorySetup& setup,
                                         const Implementation& way);
 

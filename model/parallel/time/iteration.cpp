@@ -22,7 +22,9 @@ HostCalls alone_or_split(HostCalls calls, bool is_split) {
   return calls;
 }
 
-void time_tables(const Setting& setting, const PlanSizes& plan, IterationTime& time) {
+}  // namespace
+
+TableTime table_time(const Setting& setting, const PlanSizes& plan) {
   const LayerSizes sizes = layer_sizes(setting.shape, plan);
   const TimeConstants& constants = setting.constants;
   const double words = static_cast<double>(setting.shape.vocabulary) / plan.tensor;
@@ -40,9 +42,11 @@ void time_tables(const Setting& setting, const PlanSizes& plan, IterationTime& t
   const auto host = [&](const HostCalls& calls) {
     return host_time(constants, *setting.family, plan, alone_or_split(calls, is_split));
   };
-  time.head = slower_of(constants, head, host(head_calls));
-  time.embedding = slower_of(constants, embedding, host(embedding_calls));
+  return {.embedding = slower_of(constants, embedding, host(embedding_calls)),
+          .head = slower_of(constants, head, host(head_calls))};
 }
+
+namespace {
 
 double layers_of(const Setting& setting, const PlanSizes& plan, double stage) {
   if (plan.stage_layers.empty()) return static_cast<double>(setting.shape.layers) / plan.stages;
@@ -130,9 +134,15 @@ double exposed_gradients(const Setting& setting, const PlanSizes& plan, const It
 }  // namespace
 
 IterationTime iteration_time(const Setting& setting, const PlanSizes& plan) {
+  return iteration_time(setting, plan, layer_time(setting, plan), table_time(setting, plan));
+}
+
+IterationTime iteration_time(const Setting& setting, const PlanSizes& plan, const LayerTime& layer,
+                             const TableTime& tables) {
   IterationTime time;
-  time.layer = layer_time(setting, plan);
-  time_tables(setting, plan, time);
+  time.layer = layer;
+  time.embedding = tables.embedding;
+  time.head = tables.head;
   time_pipeline(setting, plan, time);
   const double own = own_parameters(setting, plan, time);
   time.update = update_time(setting, plan, time.busiest_layers, own);

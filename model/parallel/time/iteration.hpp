@@ -17,6 +17,13 @@ struct IterationTime {
   double busiest_layers = 0;  ///< of the stage that has most
 };
 
+/// Seconds of the tables of words for one micro-batch.
+struct TableTime {
+  double embedding = 0;  ///< forward and backward
+  double head = 0;       ///< the same, with the loss
+};
+TableTime table_time(const Setting& setting, const PlanSizes& plan);
+
 /// The time of an iteration of m micro-batches, stages of L_i layers and v chunks:
 ///   one stage   m (L (F + B) + embedding + head)
 ///   pipeline    m max T_i + (Σ T_i - max T_i) z / v + 2 (m w + p - 1) x
@@ -30,5 +37,10 @@ struct IterationTime {
 /// The pipeline's form stands for 1F1B and its kin; simulate() of model/parallel/pipeline times
 /// lists of operations. [derived]
 IterationTime iteration_time(const Setting& setting, const PlanSizes& plan);
+
+/// The same from layer_time() and table_time() of the plan, which plans have in common that differ
+/// in schedule, chunks or the sharding of states other than weights.
+IterationTime iteration_time(const Setting& setting, const PlanSizes& plan, const LayerTime& layer,
+                             const TableTime& tables);
 
 }  // namespace dlscale::model::parallel_time
