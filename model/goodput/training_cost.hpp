@@ -86,6 +86,7 @@ struct CostQuestion {
   /// Nodes that the job holds and pays beside its own. Absent: other nodes of the cluster stand in
   /// at once, and cost nothing while they wait.
   std::optional<int> spares;
+  std::vector<std::string> notes = {};  ///< sentences on what the asker assumed
 };
 
 /// Shares of the time with failures; together 1.

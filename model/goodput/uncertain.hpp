@@ -1,7 +1,9 @@
 #pragma once
-#include <optional>
 
 namespace dlscale::model::goodput {
+
+/// Ends of a 90 % interval of a normal number, in standard deviations.
+inline constexpr double quantile_of_95 = 1.6449;
 
 /// A number with its 90 % interval, low ≤ value ≤ high. Both ends are the value where nothing is
 /// uncertain.
