@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "app/options/framework_option.hpp"
 #include "app/options/hardware_options.hpp"
 #include "app/options/measured_option.hpp"
+#include "app/options/training_cost_options.hpp"
 #include "app/options/training_options.hpp"
 #include "app/options/training_time_options.hpp"
 #include "app/predict/answer_words.hpp"
@@ -60,6 +62,7 @@ struct PredictOptions : TrainingOptions {
   WhatIfOptions what_if;
   ExplainOptions explain;
   TrainingTimeOptions training;
+  TrainingCostOptions cost;
   TraceOption trace;
   StragglerOptions stragglers;
   PredictTimed timed;
@@ -109,6 +112,18 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
   return rows;
 }
 
+report::Document training_document(const PredictOptions& options, const Network& network,
+                                   const model::Machine& machine,
+                                   std::span<const model::Prediction> predictions) {
+  const report::TrainingGoal goal = options.training.goal(network.name());
+  if (!goal.tokens) expect_samples(network, options.training.samples.has_value());
+  if (!goal.tokens && !options.cost.asked()) {
+    return report::training_time_document(predictions, goal);
+  }
+  const auto costs = training_costs(options.cost, network, machine, predictions, goal);
+  return report::training_time_document(predictions, goal, costs);
+}
+
 report::Document answer(const PredictOptions& options, const Network& network,
                         const model::Machine& machine, const Run& run, const SweptAxes& axes,
                         const std::vector<std::string>& assumed) {
@@ -124,8 +139,7 @@ report::Document answer(const PredictOptions& options, const Network& network,
     note_input(machine, prediction);
   }
   if (options.training.asked()) {
-    expect_samples(network, options.training.samples.has_value());
-    return report::training_time_document(predictions, options.training.goal(network.name()));
+    return training_document(options, network, machine, predictions);
   }
   if (options.limits) {
     for (model::Prediction& prediction : predictions) add_limit(network, machine, prediction);
@@ -176,7 +190,7 @@ SweptAxes find_axes(const PredictOptions& options) {
 /// Refuses options that need one batch, schedule and link, or equal ranks, together with a sweep or
 /// stragglers.
 void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes) {
-  constexpr std::string_view training = "--epochs, --target or --epochs-at";
+  constexpr std::string_view training = "--epochs, --target, --epochs-at or --tokens";
   const std::array<std::pair<std::string_view, bool>, 4> details{
       {{"--layers", options.layers},
        {"--explain", options.explain.asked},
@@ -268,6 +282,7 @@ ExitCode predict(PredictOptions& options) {
   const SweptAxes axes = find_axes(options);
   refuse_contradictions(options, axes);
   options.training.check();
+  options.cost.check(options.training.asked());
   if (options.memory) {
     options.output.write(memory_of(options, network, axes));
     return ExitCode::ok;
@@ -302,7 +317,8 @@ void refuse_beside_memory(CLI::App& verb) {
 
 /// The limit is a column of rows with images a second.
 void refuse_beside_limits(CLI::App& verb) {
-  for (const char* other : {"--layers", "--explain", "--epochs", "--target", "--epochs-at"}) {
+  for (const char* other :
+       {"--layers", "--explain", "--epochs", "--target", "--epochs-at", "--tokens"}) {
     verb.get_option("--limits")->excludes(verb.get_option(other));
   }
 }
@@ -312,7 +328,7 @@ void group_predict_options(CLI::App& verb) {
       verb,
       {{"What to predict",
         {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--memory", "--explain",
-         "--limits", "--epochs", "--target"}},
+         "--limits", "--epochs", "--target", "--tokens"}},
        {"On what", {"--cluster", "--machine", "--measured", "--inter-node-bandwidth", "--device"}},
        {"How it trains", {"--framework", "--schedule", "--dtype"}},
        {"Output", {"--notes", "--format", "--output"}},
@@ -327,6 +343,8 @@ void group_predict_options(CLI::App& verb) {
          "--normalize", "--launch", "--fuse", "--straggler-spread"}},
        {"Advanced: time to train",
         {"--epochs-at", "--samples", "--evaluation", "--evaluations-per-epoch", "--start"}},
+       {"Advanced: cost of a training",
+        {"--cost-per-gpu-hour", "--mtbf", "--checkpoint-every", "--spares", "--power"}},
        {"Advanced: other inputs and output",
         {"--layer-times", "--message-times", "--log-ranks", "--cases", "--model", "--layers",
          "--trace", "--color"}}});
@@ -374,6 +392,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->what_if.declare(verb);
   options->explain.declare(verb);
   options->training.declare(verb);
+  options->cost.declare(verb);
   options->trace.declare(verb);
   options->stragglers.declare(verb);
   options->output.declare(verb);

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "app/cli/number_words.hpp"
+#include "app/options/training_cost_options.hpp"
 #include "core/base/error.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/quantity_text.hpp"
@@ -60,8 +61,17 @@ void TrainingTimeOptions::declare(CLI::App& command) {
           ->delimiter(',')
           ->excludes(by_epochs)
           ->excludes(by_target);
+  CLI::Option* by_tokens =
+      command
+          .add_option("--tokens", tokens,
+                      "Print what a training with so many tokens takes, such as 15T: days, "
+                      "failures, energy")
+          ->type_name("NUMBER")
+          ->excludes(by_epochs)
+          ->excludes(by_target)
+          ->excludes(by_points);
   for (const char* other : {"--layers", "--explain"}) {
-    for (CLI::Option* option : {by_epochs, by_target, by_points}) {
+    for (CLI::Option* option : {by_epochs, by_target, by_points, by_tokens}) {
       option->excludes(command.get_option(other));
     }
   }
@@ -78,6 +88,11 @@ void TrainingTimeOptions::declare(CLI::App& command) {
 }
 
 void TrainingTimeOptions::check() const {
+  if (!tokens.empty() && (samples || evaluations_per_epoch)) {
+    throw ConfigError(
+        "--samples and --evaluations-per-epoch are about epochs, and --tokens states the whole "
+        "training. Leave them out.");
+  }
   if (asked()) return;
   const auto refuse = [](std::string_view option) {
     throw ConfigError(
@@ -95,6 +110,7 @@ report::TrainingGoal TrainingTimeOptions::goal(std::string_view network) const {
   EXPECT(asked());
   report::TrainingGoal goal;
   goal.epochs = epochs;
+  if (!tokens.empty()) goal.tokens = parse_tokens(tokens);
   if (!target.empty()) {
     const model::TrainingTarget& known = find_target(target, network);
     goal.target = known.convergence;

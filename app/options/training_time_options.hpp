@@ -14,12 +14,13 @@ class App;
 
 namespace dlscale::app {
 
-/// --epochs, --target or --epochs-at of predict, and the options that belong to them: predict the
-/// time to train instead of phases.
+/// --epochs, --target, --epochs-at or --tokens of predict, and the options that belong to them:
+/// predict the time to train instead of phases.
 struct TrainingTimeOptions {
   std::optional<double> epochs;
   std::string target;
   std::vector<std::string> epochs_at;
+  std::string tokens;
   std::optional<double> samples;
   std::string evaluation;
   std::optional<double> evaluations_per_epoch;
@@ -27,7 +28,7 @@ struct TrainingTimeOptions {
   /// Declares the options; call it after --layers and --explain, which they exclude.
   void declare(CLI::App& command);
   [[nodiscard]] bool asked() const {
-    return epochs.has_value() || !target.empty() || !epochs_at.empty();
+    return epochs.has_value() || !target.empty() || !epochs_at.empty() || !tokens.empty();
   }
   /// Throws ConfigError for an option that belongs to a time to train if none was requested.
   void check() const;

@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
+#include "report/goodput/training_cost_fields.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/note_text.hpp"
 #include "report/prediction/prediction_table.hpp"
@@ -26,18 +27,21 @@ struct Training {
   Seconds time;
   std::optional<Seconds> low;
   std::optional<Seconds> high;
+  std::optional<model::goodput::TrainingCost> cost = {};
 };
 
+double global_batch(const Prediction& prediction) {
+  return static_cast<double>(prediction.run.ranks) * prediction.run.batch;
+}
+
 Training training_of(const Prediction& prediction, const TrainingGoal& goal) {
-  EXPECT(goal.epochs.has_value() != goal.target.has_value());
-  const Run& run = prediction.run;
-  const double batch = static_cast<double>(run.ranks) * run.batch;
-  const double epochs = goal.epochs ? *goal.epochs : model::epochs_to_target(*goal.target, batch);
+  const double batch = global_batch(prediction);
+  const TrainingLength length = length_of(prediction, goal);
   const auto at = [&](Seconds iteration) {
-    return model::time_to_train({epochs, goal.samples, batch / iteration.si(), goal.evaluation,
-                                 goal.evaluations_per_epoch, goal.start});
+    return model::time_to_train({length.epochs, length.samples, batch / iteration.si(),
+                                 goal.evaluation, goal.evaluations_per_epoch, goal.start});
   };
-  Training training{prediction, batch, epochs, true, at(prediction.time.total), {}, {}};
+  Training training{prediction, batch, length.epochs, true, at(prediction.time.total), {}, {}};
   if (goal.target) training.covered = model::covers(*goal.target, batch);
   if (prediction.low && *prediction.low > Seconds()) training.low = at(*prediction.low);
   if (prediction.high) training.high = at(*prediction.high);
@@ -53,6 +57,18 @@ std::string interval(const Training& training) {
   return fmt::format("{} – {}", hours(*training.low), hours(*training.high));
 }
 
+std::string length_note(const Prediction& prediction, const TrainingGoal& goal) {
+  if (goal.tokens) {
+    return fmt::format("{:.4g} tokens, {} a sequence; {:g} s before the first iteration",
+                       *goal.tokens, prediction.tokens, goal.start.si());
+  }
+  return fmt::format(
+      "{:.0f} {} an epoch, {:g} evaluations of {:g} s an epoch, {:g} s before the first "
+      "iteration",
+      goal.samples, samples_of(prediction), goal.evaluations_per_epoch, goal.evaluation.si(),
+      goal.start.si());
+}
+
 std::vector<std::string> training_notes(std::span<const Training> trainings,
                                         const TrainingGoal& goal) {
   std::vector<std::string> notes;
@@ -66,14 +82,10 @@ std::vector<std::string> training_notes(std::span<const Training> trainings,
           "extrapolated: a global batch outside {:.0f} to {:.0f}, by which the epochs were fitted",
           goal.target->smallest_batch, goal.target->largest_batch));
     }
-  } else {
+  } else if (!goal.tokens) {
     notes.emplace_back("epochs as stated, whatever the batch: whether it converges is not told");
   }
-  notes.push_back(fmt::format(
-      "{:.0f} {} an epoch, {:g} evaluations of {:g} s an epoch, {:g} s before the first "
-      "iteration",
-      goal.samples, samples_of(trainings.front().prediction), goal.evaluations_per_epoch,
-      goal.evaluation.si(), goal.start.si()));
+  notes.push_back(length_note(trainings.front().prediction, goal));
   for (const Training& training : trainings) {
     for (const model::Note& note : training.prediction.notes) {
       const std::string text = note_text(note);
@@ -97,6 +109,19 @@ std::string training_title(std::span<const Training> trainings) {
 
 std::string epochs_text(const Training& training) {
   return significant(training.epochs, 4) + (training.covered ? "" : " *");
+}
+
+/// The costs of rows that have them, for programs.
+Fields<Training> cost_fields(std::span<const Training> trainings) {
+  if (!trainings.front().cost) return {};
+  const auto cost = [](const Training& row) -> const model::goodput::TrainingCost& {
+    return *row.cost;
+  };
+  const auto fields = for_programs(training_cost_fields({}));
+  return joined<Training>({in_records(part_of<Training>(fields, cost)),
+                           {Field<Training>::json("cost", [fields](const Training& row) {
+                             return object_of(fields, *row.cost);
+                           })}});
 }
 
 /// A row of `trainings` in all forms; that which takes `least` is marked.
@@ -124,6 +149,7 @@ Fields<Training> training_time_fields(std::span<const Training> trainings, Secon
        {"training_low_s", value, &Training::low},
        {"training_high_s", value, &Training::high},
        F::table("90 % interval", interval)},
+      cost_fields(trainings),
   });
 }
 
@@ -135,19 +161,54 @@ Table trainings_table(std::span<const Training> trainings, const TrainingGoal& g
   return table;
 }
 
+/// Costs beside the numbers of ranks.
+Table costs_table(std::span<const Training> trainings,
+                  std::span<const model::goodput::TrainingCost> costs) {
+  const auto cost = [](const Training& row) -> const model::goodput::TrainingCost& {
+    return *row.cost;
+  };
+  const Fields<Training> fields = joined<Training>(
+      {{Field<Training>::table("ranks", via(&Training::prediction, &Prediction::run, &Run::ranks),
+                               as::exact)},
+       part_of<Training>(for_people(training_cost_fields(costs)), cost)});
+  Table table = table_of(fields, trainings);
+  table.title = "With failures, checkpoints and energy";
+  table.notes = training_cost_notes(costs);
+  return table;
+}
+
 }  // namespace
 
-Document training_time_document(std::span<const Prediction> predictions, const TrainingGoal& goal) {
-  EXPECT(!predictions.empty());
+TrainingLength length_of(const Prediction& prediction, const TrainingGoal& goal) {
+  EXPECT(goal.epochs.has_value() + goal.target.has_value() + goal.tokens.has_value() == 1);
+  if (goal.tokens) {
+    if (prediction.tokens <= 0) {
+      throw ConfigError(fmt::format(
+          "a number of tokens is stated, and {} trains on images. State the number of epochs.",
+          prediction.run.network));
+    }
+    return {1, *goal.tokens / prediction.tokens,
+            goal.evaluations_per_epoch * goal.evaluation + goal.start};
+  }
+  const double epochs =
+      goal.epochs ? *goal.epochs : model::epochs_to_target(*goal.target, global_batch(prediction));
+  return {epochs, goal.samples, epochs * goal.evaluations_per_epoch * goal.evaluation + goal.start};
+}
+
+Document training_time_document(std::span<const Prediction> predictions, const TrainingGoal& goal,
+                                std::span<const model::goodput::TrainingCost> costs) {
+  EXPECT(!predictions.empty() && (costs.empty() || costs.size() == predictions.size()));
   std::vector<Training> trainings;
   for (const Prediction& prediction : predictions) {
     trainings.push_back(training_of(prediction, goal));
+    if (!costs.empty()) trainings.back().cost = costs[trainings.size() - 1];
   }
   const Training& best = *std::ranges::min_element(trainings, {}, &Training::time);
   Document document;
   document.lead = fmt::format("Least: {} hours on {}.", hours(best.time),
                               counted(best.prediction.run.ranks, "rank"));
   document.tables = {trainings_table(trainings, goal, best.time)};
+  if (!costs.empty()) document.tables.push_back(costs_table(trainings, costs));
   document.records = records_of(training_time_fields(trainings, best.time), trainings);
   document.json = json_answer(
       "dlscale.training_time",

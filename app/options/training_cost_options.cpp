@@ -1,0 +1,213 @@
+#include "app/options/training_cost_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/text/escape_for_terminal.hpp"
+#include "core/text/quantity_text.hpp"
+#include "core/text/suggest.hpp"
+#include "model/goodput/data_parallel.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using model::goodput::CostQuestion;
+using model::goodput::Power;
+using model::goodput::StatedMtbf;
+
+constexpr int most_spares = 100'000;
+
+/// "gpu" and "50000h" of "gpu=50000h".
+std::pair<std::string_view, std::string> key_and_value(std::string_view option,
+                                                       const std::string& text,
+                                                       std::string_view example) {
+  const std::size_t sign = text.find('=');
+  if (sign == std::string::npos || sign + 1 == text.size()) {
+    throw ConfigError(fmt::format("{} has \"{}\", which is not a name with a value. Write {}.",
+                                  option, escape_for_terminal(text), example));
+  }
+  return {std::string_view(text).substr(0, sign), text.substr(sign + 1)};
+}
+
+[[noreturn]] void refuse_name(std::string_view option, std::string_view name,
+                              const std::vector<std::string>& names) {
+  throw ConfigError(fmt::format("{} names \"{}\", which it does not know. {}", option,
+                                escape_for_terminal(name), suggestion(name, names)));
+}
+
+double hours_between(const std::string& text) {
+  if (text == "never") return std::numeric_limits<double>::infinity();
+  const auto time = parse_quantity<Seconds>(text, "--mtbf");
+  if (time >= Seconds(1) && time <= Seconds(max_plausible_time_s)) return time.si() / 3600;
+  throw ConfigError(fmt::format(
+      "--mtbf has {}, which is not a time from 1 s to 1e12 s; expected, for example, gpu=50000h.",
+      escape_for_terminal(text)));
+}
+
+struct MtbfKey {
+  const char* name;
+  std::optional<double> StatedMtbf::*hours;
+};
+constexpr std::array mtbf_keys{
+    MtbfKey{"gpu", &StatedMtbf::device_h}, MtbfKey{"node", &StatedMtbf::host_h},
+    MtbfKey{"network", &StatedMtbf::network_h}, MtbfKey{"software", &StatedMtbf::software_h},
+    MtbfKey{"all", &StatedMtbf::all_h}};
+
+StatedMtbf read_mtbf(const std::vector<std::string>& texts) {
+  StatedMtbf read;
+  for (const std::string& text : texts) {
+    const auto [name, value] = key_and_value("--mtbf", text, "gpu=50000h");
+    std::vector<std::string> names;
+    bool known = false;
+    for (const MtbfKey& key : mtbf_keys) {
+      names.emplace_back(key.name);
+      if (name != key.name) continue;
+      read.*key.hours = hours_between(value);
+      known = true;
+    }
+    if (!known) refuse_name("--mtbf", name, names);
+  }
+  if (read.all_h && texts.size() > 1) {
+    throw ConfigError(
+        "--mtbf states all failures together and single kinds as well. Leave one out.");
+  }
+  return read;
+}
+
+/// A number from `least` to `most` with one of the units behind it, which multiply it.
+double number_in(const std::string& text, double least, double most, std::string_view option,
+                 std::string_view example,
+                 std::initializer_list<std::pair<std::string_view, double>> units) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  for (const auto& [name, factor] : units) {
+    const double scaled = value * factor;
+    if (error == std::errc() && unit == name && scaled >= least && scaled <= most) return scaled;
+  }
+  throw ConfigError(
+      fmt::format("{} has {}, which is not a number from {:g} to {:g}; expected, for "
+                  "example, {}.",
+                  option, escape_for_terminal(text), least, most, example));
+}
+
+double watts(const std::string& text) {
+  return number_in(text, 0, 1e5, "--power", "gpu=600W", {{"W", 1}, {"kW", 1000}});
+}
+
+Power read_power(const std::vector<std::string>& texts, Power power) {
+  for (const std::string& text : texts) {
+    const auto [name, value] = key_and_value("--power", text, "gpu=600W");
+    if (name == "gpu") {
+      power.device_w = watts(value);
+    } else if (name == "host") {
+      power.host_w = watts(value);
+    } else if (name == "pue") {
+      power.pue = number_in(value, 1, 10, "--power", "pue=1.2", {{"", 1}});
+    } else {
+      refuse_name("--power", name, {"gpu", "host", "pue"});
+    }
+  }
+  return power;
+}
+
+model::goodput::CheckpointHabit read_checkpoints(const std::vector<std::string>& texts) {
+  model::goodput::CheckpointHabit habit;
+  for (const std::string& text : texts) {
+    if (text == "best") {
+      habit.every.reset();
+    } else if (text == "async") {
+      habit.asynchronous = true;
+    } else {
+      const auto every = parse_quantity<Seconds>(text, "--checkpoint-every");
+      if (every < Seconds(1e-3) || every > Seconds(max_plausible_time_s)) {
+        throw ConfigError(
+            fmt::format("--checkpoint-every is {}, which is not a time from 1 ms to "
+                        "1e12 s; expected, for example, 30min.",
+                        escape_for_terminal(text)));
+      }
+      habit.every = every;
+    }
+  }
+  return habit;
+}
+
+}  // namespace
+
+void TrainingCostOptions::declare(CLI::App& command) {
+  command
+      .add_option("--cost-per-gpu-hour", price,
+                  "Cost of one device for an hour; adds price, energy and failures")
+      ->check(CLI::Range(1e-6, 1e9))
+      ->type_name("NUMBER");
+  command
+      .add_option("--mtbf", mtbf,
+                  "Mean time between failures of one gpu, node, network or software, or of all "
+                  "together by GPU: gpu=50000h,node=never (default: as published)")
+      ->type_name("KIND=TIME")
+      ->delimiter(',');
+  command
+      .add_option("--checkpoint-every", checkpoints,
+                  "Work between checkpoints, or best (the default); async: written while training "
+                  "goes on, as 30min,async")
+      ->type_name("TIME")
+      ->delimiter(',');
+  command
+      .add_option("--spares", spares,
+                  "Spare nodes that the job pays for (default: others stand in at once)")
+      ->check(CLI::Range(0, most_spares))
+      ->type_name("NUMBER");
+  command
+      .add_option("--power", power,
+                  "Measured power a GPU, of a gpu in iterations and its part of the host, and the "
+                  "building's factor: gpu=600W,host=250W,pue=1.2")
+      ->type_name("PART=POWER")
+      ->delimiter(',');
+}
+
+void TrainingCostOptions::check(bool has_length) const {
+  if (has_length || !asked()) return;
+  throw ConfigError(
+      "--cost-per-gpu-hour, --mtbf, --checkpoint-every, --spares and --power are about a whole "
+      "training, which needs a length. Give --tokens 15T, --epochs 90 or --target.");
+}
+
+void TrainingCostOptions::apply(CostQuestion& question) const {
+  question.price_per_device_hour = price;
+  question.mtbf = read_mtbf(mtbf);
+  question.checkpoint = read_checkpoints(checkpoints);
+  question.spares = spares;
+  question.power = read_power(power, question.power);
+}
+
+double parse_tokens(const std::string& text) {
+  return number_in(text, 1, 1e18, "--tokens", "15T",
+                   {{"", 1}, {"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}});
+}
+
+std::vector<model::goodput::TrainingCost> training_costs(
+    const TrainingCostOptions& options, const Network& network, const model::Machine& machine,
+    std::span<const model::Prediction> predictions, const report::TrainingGoal& goal) {
+  std::vector<model::goodput::TrainingCost> costs;
+  for (const model::Prediction& prediction : predictions) {
+    const report::TrainingLength length = report::length_of(prediction, goal);
+    CostQuestion question = model::goodput::data_parallel_question(network, machine, prediction,
+                                                                   length.epochs * length.samples);
+    question.beside_iterations = length.beside_iterations;
+    options.apply(question);
+    costs.push_back(model::goodput::training_cost(question));
+  }
+  return costs;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "model/goodput/training_cost.hpp"
+#include "report/goodput/training_cost_table.hpp"
+#include "tests/report/expect_well_made.hpp"
+#include "tests/report/series_of.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::goodput::CostQuestion;
+using model::goodput::TrainingCost;
+
+CostQuestion cost_question() {
+  CostQuestion question;
+  question.title = "tensor=8,data=64";
+  question.iteration = question.iteration_low = question.iteration_high = Seconds(5);
+  question.samples_per_iteration = 4e6;
+  question.samples = 2e12;
+  question.devices = 512;
+  question.devices_per_node = 8;
+  question.state = Bytes(1e12);
+  question.storage.read = BytesPerSecond(50e9);
+  question.power.board_w = 700;
+  question.price_per_device_hour = 2;
+  return question;
+}
+
+TEST(TrainingCosts, HaveARowATraining) {
+  CostQuestion other = cost_question();
+  other.devices = 1024;
+  const std::vector<TrainingCost> both{training_cost(cost_question()), training_cost(other)};
+  const Document document = training_cost_document(both);
+  expect_well_made(document);
+  ASSERT_EQ(document.tables.size(), 1U);
+  EXPECT_EQ(document.tables.front().rows.size(), 2U);
+  const auto json = nlohmann::json::parse(document.json());
+  EXPECT_EQ(json.at("schema"), "dlscale.training_cost");
+  const auto& first = json.at("trainings").at(0);
+  EXPECT_NEAR(first.at("without_failures_s").get<double>(), 2.5e6, 1e-3);
+  EXPECT_GT(first.at("with_failures_s").get<double>(), 2.5e6);
+  EXPECT_LT(first.at("goodput").get<double>(), 1);
+  EXPECT_GT(first.at("energy_high_kwh").get<double>(), first.at("energy_kwh").get<double>());
+  EXPECT_NEAR(first.at("price").get<double>(), 2 * first.at("device_hours").get<double>(), 1e-6);
+}
+
+TEST(TrainingCosts, LeaveOutWhatIsNotKnown) {
+  CostQuestion question = cost_question();
+  question.price_per_device_hour.reset();
+  question.power.board_w.reset();
+  question.mtbf.all_h = std::numeric_limits<double>::infinity();
+  const Document document = training_cost_document(training_cost(question));
+  expect_well_made(document);
+  for (const Column& column : document.tables.front().columns) {
+    EXPECT_NE(column.heading, "price");
+    EXPECT_NE(column.heading, "MWh");
+  }
+  const auto json = nlohmann::json::parse(document.json());
+  const auto& only = json.at("trainings").at(0);
+  EXPECT_TRUE(only.at("price").is_null());
+  EXPECT_TRUE(only.at("energy_kwh").is_null());
+  EXPECT_TRUE(only.at("mtbf_s").is_null());
+  EXPECT_TRUE(only.at("checkpoint_every_s").is_null());
+}
+
+TEST(TrainingCosts, NameNumbersAlikeInEveryRun) {
+  CostQuestion slower = cost_question();
+  slower.iteration = slower.iteration_high = Seconds(6);
+  expect_same_series(training_cost_document(training_cost(cost_question())),
+                     training_cost_document(training_cost(slower)));
+}
+
+}  // namespace
+}  // namespace dlscale::report
