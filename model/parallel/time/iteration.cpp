@@ -35,7 +35,8 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan) {
       setting.family->loss_bytes * constants.loss * sizes.tokens * words / setting.rates.memory +
       message;
   if (is_split) {
-    head += 3 * setting.collectives.all_reduce({plan.tensor, 1}, loss_message * sizes.tokens);
+    head += 3 * setting.collectives.all_reduce({plan.tensor, plan.strides().tensor},
+                                               loss_message * sizes.tokens);
   }
   const double embedding =
       embedding_bytes * sizes.tokens * sizes.hidden / setting.rates.memory + message;
@@ -55,7 +56,7 @@ double layers_of(const Setting& setting, const PlanSizes& plan, double stage) {
 
 double stage_message(const Setting& setting, const PlanSizes& plan) {
   const Collectives& collectives = setting.collectives;
-  const bool crosses = plan.tensor * plan.replicas() >= collectives.links().node_gpus;
+  const bool crosses = plan.strides().stages >= collectives.links().node_gpus;
   const LayerSizes sizes = layer_sizes(setting.shape, plan);
   return setting.constants.stage_message * (crosses ? crossed_message : 1) +
          sizes.tokens * sizes.hidden * setting.rates.element_bytes / plan.token_ranks() /
@@ -78,8 +79,8 @@ void time_pipeline(const Setting& setting, const PlanSizes& plan, IterationTime&
   time.stage_message = stage_message(setting, plan);
   const double bubble = plan.both_directions ? 0.5 : plan.zero_bubble ? 1.0 / 3 : 1.0;
   const double crossings = plan.chunks > 1 ? plan.chunks / 2 : 0.5;
-  time.pipeline += (sum - time.slowest_stage) / plan.chunks * bubble +
-                   2 * (plan.micro_batches * crossings + plan.stages - 1) * time.stage_message;
+  time.stage_messages = 2 * (plan.micro_batches * crossings + plan.stages - 1) * time.stage_message;
+  time.pipeline += (sum - time.slowest_stage) / plan.chunks * bubble + time.stage_messages;
 }
 
 /// Parameters of the rank that updates most.
@@ -98,7 +99,7 @@ double own_parameters(const Setting& setting, const PlanSizes& plan, const Itera
 double update_time(const Setting& setting, const PlanSizes& plan, double layers, double own) {
   const TimeConstants& constants = setting.constants;
   const bool is_unfused = setting.family->one_queue;
-  const double shards = plan.zero >= 1 ? plan.replicas() : 1;
+  const double shards = plan.zero >= 1 ? plan.sharers() : 1;
   double bytes = constants.update_bytes * (is_unfused ? unfused_update : 1) * own / shards;
   if (is_unfused && plan.micro_batches > 1) bytes += plan.micro_batches * own * accumulation_bytes;
   return bytes / setting.rates.memory + constants.tensor_update * layer_tensors * layers +
@@ -108,16 +109,16 @@ double update_time(const Setting& setting, const PlanSizes& plan, double layers,
 double gradient_messages(const Setting& setting, const PlanSizes& plan, double own) {
   if (plan.replicas() <= 1) return 0;
   const Collectives& send = setting.collectives;
-  const Group group{plan.replicas(), plan.tensor};
+  const Group group{plan.replicas(), plan.strides().replicas};
   if (plan.sharded_weights) {  // on one stage, each layer gathers its own
     if (plan.stages == 1) return 0;
-    return send.all_gather(group, 2 * own) + send.all_gather(group, 4 * own);
+    return send.all_gather(sharing_group(plan), 2 * own) + scatter_time(send, plan, 4 * own);
   }
   if (plan.zero == 0) return send.all_reduce(group, plan.gradient_bytes * own);
   const bool reduces = setting.family->one_queue && plan.zero == 1;
   return (reduces ? send.all_reduce(group, plan.gradient_bytes * own)
-                  : send.all_gather(group, plan.gradient_bytes * own)) +
-         send.all_gather(group, 2 * own);
+                  : scatter_time(send, plan, plan.gradient_bytes * own)) +
+         send.all_gather(sharing_group(plan), 2 * own);
 }
 
 double exposed_gradients(const Setting& setting, const PlanSizes& plan, const IterationTime& time,

@@ -10,6 +10,7 @@ struct IterationTime {
   double head = 0;               ///< the same, with the loss
   double slowest_stage = 0;      ///< for one micro-batch
   double stage_message = 0;      ///< between two stages, one way; 0 without a pipeline
+  double stage_messages = 0;     ///< all that keep the slowest stage from computing
   double pipeline = 0;           ///< all micro-batches, with bubbles and messages of stages
   double exposed_gradients = 0;  ///< messages of data parallelism that nothing hides
   double update = 0;
@@ -31,8 +32,8 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan);
 ///               z = 1/2 if filled from both ends, 1/3 with zero bubbles, else 1;
 ///               x = stage_message (1.5 across nodes) + bytes / link
 ///   update      update_bytes own / shards / M, twice where it is not fused; 12 tensors a layer
-///   gradients   all-reduce, or scatter and gather from ZeRO 1 on; sharded weights in a pipeline:
-///               gathered and scattered once; less what backward hides
+///   gradients   all-reduce, or from ZeRO 1 on scatter_time() and a gather; sharded weights in a
+///               pipeline: gathered and scattered once; less what backward hides
 ///   total       (pipeline + gradients + update)(1 + stragglers log2(nodes))
 /// The pipeline's form stands for 1F1B and its kin; simulate() of model/parallel/pipeline times
 /// lists of operations. [derived]

@@ -28,11 +28,12 @@ PassTime mixed_queue(const Setting& setting, const PlanSizes& plan) {
 void compute_again(LayerTime& time, PassTime& gaps, const LayerProducts& products,
                    const PlanSizes& plan) {
   const Recompute recompute = plan.recompute;
-  if (recompute == Recompute::full) {
-    time.device.backward += time.device.forward;
-    time.messages.backward += time.messages.forward;
-    time.host.backward += time.host.forward;
-    gaps.backward += gaps.forward;
+  if (recompute == Recompute::full || recompute == Recompute::block) {
+    const double share = recompute == Recompute::full ? 1 : plan.recompute_share;
+    time.device.backward += share * time.device.forward;
+    time.messages.backward += share * time.messages.forward;
+    time.host.backward += share * time.host.forward;
+    gaps.backward += share * gaps.forward;
   } else if (recompute == Recompute::selective) {
     time.device.backward +=
         plan.sharded_weights
@@ -80,6 +81,16 @@ double layer_parameters(const memory::TransformerShape& shape, const PlanSizes& 
   return (plain * dense + (layers - plain) * routed) / layers / plan.tensor;
 }
 
+Group sharing_group(const PlanSizes& plan) {
+  return {plan.sharers(), plan.strides().replicas};
+}
+
+double scatter_time(const Collectives& send, const PlanSizes& plan, double bytes) {
+  const Group copies{plan.replicas() / plan.sharers(), plan.strides().replicas * plan.sharers()};
+  return send.all_gather(sharing_group(plan), bytes) +
+         send.all_reduce(copies, bytes / plan.sharers());
+}
+
 LayerTime layer_time(const Setting& setting, const PlanSizes& plan) {
   const TimeConstants& constants = setting.constants;
   const LayerSizes sizes = layer_sizes(setting.shape, plan);
@@ -94,7 +105,7 @@ LayerTime layer_time(const Setting& setting, const PlanSizes& plan) {
       elementwise_time(setting.rates, constants, *setting.family, setting.shape, plan, sizes);
   time.device = products.total() + time.attention + time.elementwise;
   time.messages =
-      layer_messages(setting, plan, sizes, products.total(), time.attention, time.device);
+      layer_messages(setting, plan, sizes, products.total(), time.attention, time.device).total();
 
   const LayerCalls calls =
       layer_calls(*setting.family, setting.shape, plan, setting.rates.has_few_bits());
@@ -110,9 +121,8 @@ LayerTime layer_time(const Setting& setting, const PlanSizes& plan) {
       slower_of(constants, time.device.backward + time.messages.backward, time.host.backward)};
 
   time.parameters = layer_parameters(setting.shape, plan);
-  const Group replicas{plan.replicas(), plan.tensor};
-  time.gather = setting.collectives.all_gather(replicas, 2 * time.parameters);
-  time.scatter = setting.collectives.all_gather(replicas, plan.gradient_bytes * time.parameters);
+  time.gather = setting.collectives.all_gather(sharing_group(plan), 2 * time.parameters);
+  time.scatter = scatter_time(setting.collectives, plan, plan.gradient_bytes * time.parameters);
   if (plan.sharded_weights && plan.replicas() > 1 && plan.stages == 1) {
     const double interference = constants.interference;
     time.layer = {beside(time.layer.forward, time.gather, interference),

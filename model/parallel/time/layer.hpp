@@ -29,8 +29,8 @@ struct LayerTime {
   PassTime messages = {};  ///< exposed ones of tensors, contexts and experts, computed again too
   PassTime device = {};    ///< kernels and gaps between them, with what is computed again
   PassTime layer = {};     ///< as it is exposed, with gathers of weights where these run under it
-  double gather = 0;       ///< of a layer's weights over all replicas
-  double scatter = 0;      ///< of its gradients
+  double gather = 0;       ///< of a layer's weights over sharing_group()
+  double scatter = 0;      ///< of its gradients, as scatter_time()
   double parameters = 0;   ///< of a layer on a rank
 };
 
@@ -40,13 +40,21 @@ struct LayerTime {
 ///   each;
 ///              less the hidden part of the smaller of them and the products
 ///   experts    2 all-to-all a pass; context: what a ring of keys and values exceeds attention by
-///   full       backward computes forward again; selective: the core of attention, or, with sharded
-///              weights, every second product and all element-wise work
+///   full       backward computes forward again; block: recompute_share of it
+///   selective  the core of attention, or, with sharded weights, every second product and all
+///              element-wise work
 ///   FSDP       without a pipeline: max(F, G) + interference / 2 · min(F, G) min(1, G / F), with
 ///   the
 ///              gather G of weights; backward, with the scatter of gradients too
 /// [derived]
 LayerTime layer_time(const Setting& setting, const PlanSizes& plan);
+
+/// Replicas that share one copy of what is sharded.
+Group sharing_group(const PlanSizes& plan);
+
+/// Seconds in which gradients are summed and scattered over sharing_group(), and shards summed over
+/// the copies of it.
+double scatter_time(const Collectives& send, const PlanSizes& plan, double bytes);
 
 /// Parameters of a layer on a rank, the mean over layers; norms and biases are left out.
 double layer_parameters(const memory::TransformerShape& shape, const PlanSizes& plan);

@@ -21,7 +21,7 @@ double least(double one, double other) {
 Exposed tensor_messages(const Setting& setting, const PlanSizes& plan, const LayerSizes& sizes,
                         const PassTime& products) {
   if (plan.tensor <= 1) return {};
-  const Group group{plan.tensor, 1};
+  const Group group{plan.tensor, plan.strides().tensor};
   const double bytes = sizes.tokens * sizes.hidden * setting.rates.element_bytes;
   PassTime sent;
   if (plan.sequence_parallel) {
@@ -57,7 +57,7 @@ Exposed context_messages(const Setting& setting, const PlanSizes& plan, const La
                          const PassTime& attention) {
   if (plan.context <= 1) return {};
   const Collectives& collectives = setting.collectives;
-  const double link = plan.tensor * plan.context <= collectives.links().node_gpus
+  const double link = plan.strides().context * plan.context <= collectives.links().node_gpus
                           ? collectives.inside()
                           : std::min(collectives.inside(), collectives.across());
   const double steps = plan.context - 1;
@@ -74,18 +74,18 @@ Exposed context_messages(const Setting& setting, const PlanSizes& plan, const La
 
 }  // namespace
 
-PassTime layer_messages(const Setting& setting, const PlanSizes& plan, const LayerSizes& sizes,
-                        const PassTime& products, const PassTime& attention,
-                        const PassTime& device) {
+LayerMessages layer_messages(const Setting& setting, const PlanSizes& plan, const LayerSizes& sizes,
+                             const PassTime& products, const PassTime& attention,
+                             const PassTime& device) {
   const Exposed tensor = tensor_messages(setting, plan, sizes, products);
   const Exposed context = context_messages(setting, plan, sizes, attention);
   const PassTime left = device + -1 * (tensor.covered + context.covered);
-  return tensor.messages + context.messages + expert_messages(setting, plan, sizes, left);
+  return {tensor.messages, context.messages, expert_messages(setting, plan, sizes, left)};
 }
 
 double table_message(const Setting& setting, const PlanSizes& plan, const LayerSizes& sizes) {
   if (plan.tensor <= 1) return 0;
-  const Group group{plan.tensor, 1};
+  const Group group{plan.tensor, plan.strides().tensor};
   const double bytes = sizes.tokens * sizes.hidden * setting.rates.element_bytes;
   return plan.sequence_parallel ? 2 * setting.collectives.all_gather(group, bytes)
                                 : setting.collectives.all_reduce(group, bytes);

@@ -1,6 +1,61 @@
 #include "model/parallel/time/plan_sizes.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "core/base/error.hpp"
+
 namespace dlscale::model::parallel_time {
+namespace {
+
+using parallel::Axis;
+
+/// Axes with more than one rank, in order.
+std::vector<Axis> axes_of(const parallel::ParallelPlan& plan, const parallel::AxisOrder& order) {
+  std::vector<Axis> axes;
+  for (const Axis axis : order) {
+    if (parallel::ranks_along(axis, plan) > 1) axes.push_back(axis);
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::optional<Strides> strides_of(const parallel::ParallelPlan& plan) {
+  const std::vector<Axis> axes = axes_of(plan, plan.order);
+  if (axes == axes_of(plan, parallel::all_axes)) return {};
+  if (plan.experts > 1) {
+    throw ConfigError(
+        "order is not tensor, context, data, stages, and experts is over 1 (messages to experts "
+        "are timed in that order alone). Leave order out.");
+  }
+  const auto place = [&](Axis axis) { return std::ranges::find(axes, axis) - axes.begin(); };
+  const bool has_both = plan.context > 1 && plan.data > 1;
+  if (has_both && std::abs(place(Axis::context) - place(Axis::data)) > 1) {
+    throw ConfigError(
+        "order puts another axis between context and data (gradients are summed over both, and "
+        "are timed side by side alone). Name context and data next to each other.");
+  }
+  const auto stride_of = [&](Axis asked) {
+    double stride = 1;
+    for (const Axis axis : axes) {
+      if (axis == asked) return stride;
+      stride *= parallel::ranks_along(axis, plan);
+    }
+    return stride;  // of an axis with one rank: it sends nothing
+  };
+  Strides strides{stride_of(Axis::tensor), stride_of(Axis::context), 1, stride_of(Axis::stages)};
+  strides.replicas = stride_of(Axis::data);
+  if (plan.data == 1 || has_both) strides.replicas = std::min(strides.replicas, strides.context);
+  return strides;
+}
+
+double recompute_share_of(const parallel::ParallelPlan& plan, double layers) {
+  if (plan.recompute != parallel::Recompute::block) return 1;
+  const double parts = static_cast<double>(plan.stages) * plan.chunks;
+  return std::min(1.0, plan.recompute_layers * parts / layers);
+}
 
 LayerSizes layer_sizes(const memory::TransformerShape& shape, const PlanSizes& plan) {
   LayerSizes is;

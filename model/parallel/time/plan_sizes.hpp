@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 
 #include "core/parallel/plan.hpp"
@@ -6,8 +7,16 @@
 
 namespace dlscale::model::parallel_time {
 
+/// Distances in rank numbers between neighbours of each group.
+struct Strides {
+  double tensor = 1;
+  double context = 1;
+  double replicas = 1;  ///< of context and data together
+  double stages = 1;
+};
+
 /// A plan in the numbers that its time depends on. Nothing of it is allocated, so that a search can
-/// fill one for each plan that it visits. Ranks are numbered by tensor, context, data, then stage.
+/// fill one for each plan that it visits.
 struct PlanSizes {
   double tensor = 1;         ///< t ≥ 1
   double stages = 1;         ///< p ≥ 1
@@ -18,6 +27,7 @@ struct PlanSizes {
   double micro_batches = 1;  ///< m ≥ 1: of an iteration
   double chunks = 1;         ///< v ≥ 1: of a stage
   int zero = 0;              ///< 0 … 3
+  double zero_group = 0;     ///< replicas that share one copy of what is sharded; 0: all
   bool sequence_parallel = false;
   bool async_tensor = false;     ///< tensor messages are cut and sent under products
   bool sharded_weights = false;  ///< FSDP or ZeRO 3
@@ -25,12 +35,20 @@ struct PlanSizes {
   bool both_directions = false;  ///< a pipeline that is filled from both ends
   bool zero_bubble = false;      ///< backward is cut into data and weights
   parallel::Recompute recompute = parallel::Recompute::none;
+  double recompute_share = 1;              ///< 0 … 1: layers that are computed again, with block
   double gradient_bytes = 2;               ///< an element of a gradient in messages
   std::span<const int> stage_layers = {};  ///< one a stage; empty: all alike
+  /// Absent: ranks are numbered by tensor, context, data, then stage.
+  std::optional<Strides> stated_strides = {};
 
   /// Ranks with other samples or tokens: data · context.
   [[nodiscard]] double replicas() const { return data * context; }
+  /// Replicas that share one copy of what is sharded.
+  [[nodiscard]] double sharers() const { return zero_group > 0 ? zero_group : replicas(); }
   [[nodiscard]] double gpus() const { return tensor * stages * data * context; }
+  [[nodiscard]] Strides strides() const {
+    return stated_strides.value_or(Strides{1, tensor, tensor, tensor * replicas()});
+  }
   /// Ranks that share the tokens between tensor-parallel layers.
   [[nodiscard]] double token_ranks() const { return sequence_parallel ? tensor : 1; }
 };
@@ -47,6 +65,13 @@ struct LayerSizes {
   double expert_share = 0;  ///< of layers that have experts
   double inner = 1;         ///< features of the feed-forward part on a rank, a token
 };
+/// The strides of a plan's order; absent where they are those of PlanSizes. Throws ConfigError for
+/// orders that are not timed: context and data apart, or experts with axes in another order.
+std::optional<Strides> strides_of(const parallel::ParallelPlan& plan);
+
+/// The share of layers that recompute::block computes again, over all parts; else 1.
+double recompute_share_of(const parallel::ParallelPlan& plan, double layers);
+
 LayerSizes layer_sizes(const memory::TransformerShape& shape, const PlanSizes& plan);
 
 }  // namespace dlscale::model::parallel_time
