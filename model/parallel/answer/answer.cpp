@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "model/memory/plan_setup.hpp"
 #include "model/parallel/time/attention.hpp"
+#include "model/parallel/timeline/part_costs.hpp"
 
 namespace dlscale::model::parallel_time {
 namespace {
@@ -119,11 +120,14 @@ PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPla
   sizes.micro_batches = static_cast<double>(batches.micro_batches);
   sizes.chunks = plan.chunks;
   sizes.zero = plan.zero;
+  sizes.zero_group = plan.zero_group.value_or(0);
   sizes.sequence_parallel = plan.sequence_parallel;
   sizes.async_tensor = question.async_tensor;
   sizes.sharded_weights = plan.zero >= 3;
   sizes.zero_bubble = plan.schedule == "zero_bubble";
   sizes.recompute = plan.recompute;
+  sizes.recompute_share = recompute_share_of(plan, static_cast<double>(question.shape.layers));
+  sizes.stated_strides = strides_of(plan);
   return sizes;
 }
 
@@ -139,7 +143,7 @@ ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion
   const std::vector<int> layers = stage_layers_of(plan);
   PlanSizes sizes = answer.sizes;
   sizes.stage_layers = layers;
-  answer.time = iteration_time(setting, sizes);
+  answer.time = plan_time(setting, sizes, plan);
   const DeviceFacts device = device_facts(hardware.device, file.constants);
   answer.range = time_range(file.interval, setting, sizes, answer.time,
                             {family_of(file, question, device, setting.rates).is_named});

@@ -54,7 +54,8 @@ Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& questio
 /// Facts that a plan is checked by.
 parallel::NetworkFacts facts_of(const ParallelQuestion& question);
 
-/// The plan in numbers. Requires a plan without faults and complete batches. `stage_layers` of the
+/// The plan in numbers. Requires a plan without faults and complete batches. Throws ConfigError for
+/// orders of ranks that are not timed (strides_of()). `stage_layers` of the
 /// result is empty: the layers of uneven stages are added by the caller, who owns them.
 PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan);
 

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/parallel/timeline/part_costs.hpp"
+#include "tests/model/parallel/random_plan.hpp"
+
+/// Signs of sensitivities: better hardware never slows an iteration down, and more work never
+/// speeds it up. Pipelines are simulated where predictions simulate them.
+namespace dlscale::model::parallel_time {
+namespace {
+
+double predicted(const PlannedQuestion& of) {
+  return plan_time(of.setting(), of.sizes(), of.plan).total;
+}
+
+template <class Change>
+void expect_no_slower(const PlannedQuestion& of, const char* what, Change change) {
+  PlannedQuestion better = of;
+  change(better.question);
+  EXPECT_LE(predicted(better), predicted(of) * (1 + rounding)) << what << ": " << of.text();
+}
+
+template <class Change>
+void expect_no_quicker(const PlannedQuestion& of, const char* what, Change change) {
+  PlannedQuestion more = of;
+  change(more.question);
+  EXPECT_GE(predicted(more), predicted(of) * (1 - rounding)) << what << ": " << of.text();
+}
+
+TEST(ParallelSensitivity, BetterHardwareNeverSlowsDown) {
+  RandomTrainings random(50);
+  for (int i = 0; i < 400; ++i) {
+    const PlannedQuestion of = random_plan(random);
+    expect_no_slower(of, "node's link", [](Question& is) { is.links.inside *= 1.7; });
+    expect_no_slower(of, "network", [](Question& is) { is.links.network *= 1.7; });
+    expect_no_slower(of, "quick starts", [](Question& is) { is.links.starts_slowly = false; });
+    expect_no_slower(of, "memory", [](Question& is) { is.device.bandwidth *= 1.3; });
+    Family fewer = *of.question.family;
+    fewer.launches /= 2;
+    expect_no_slower(of, "launches", [&](Question& is) { is.family = &fewer; });
+    Family compiled = *of.question.family;
+    compiled.compiled = true;
+    if (of.question.family->overlaps || !of.question.plan.hides_gradients) continue;
+    expect_no_slower(of, "compiled", [&](Question& is) { is.family = &compiled; });
+  }
+}
+
+TEST(ParallelSensitivity, MoreWorkNeverSpeedsUp) {
+  RandomTrainings random(51);
+  for (int i = 0; i < 400; ++i) {
+    const PlannedQuestion of = random_plan(random);
+    expect_no_quicker(of, "sequence", [](Question& is) { is.shape.sequence *= 2; });
+    expect_no_quicker(of, "a longer sequence",
+                      [](Question& is) { is.shape.sequence += is.shape.sequence / 4; });
+    expect_no_quicker(of, "inner width", [](Question& is) { is.shape.ffn *= 2; });
+    expect_no_quicker(of, "a wider inner width", [](Question& is) { is.shape.ffn += 64; });
+    expect_no_quicker(of, "width", [](Question& is) {
+      is.shape.heads *= 2;
+      is.shape.kv_heads *= 2;
+      is.shape.hidden *= 2;
+    });
+    expect_no_quicker(of, "vocabulary", [](Question& is) { is.shape.vocabulary += 12345; });
+    expect_no_quicker(of, "micro-batch", [](Question& is) { is.plan.micro_batch += 1; });
+  }
+}
+
+/// Anything that a plan may ask for, wherever it lies.
+PlanSizes wild_sizes(RandomTrainings& random) {
+  PlanSizes is = random.plan();
+  const auto power = [&](std::size_t most) {
+    return std::exp2(static_cast<double>(random.below(most + 1)));
+  };
+  is.tensor = power(10);
+  is.stages = static_cast<double>(1 + random.below(96));
+  is.data = static_cast<double>(1 + random.below(5000));
+  is.context = power(9);
+  is.experts = power(8);
+  is.micro_batch = static_cast<double>(1 + random.below(512));
+  is.micro_batches = static_cast<double>(1 + random.below(100'000));
+  is.chunks = static_cast<double>(1 + random.below(12));
+  is.recompute = parallel::all_recomputes.at(random.below(4));
+  is.recompute_share = static_cast<double>(random.below(101)) / 100;
+  return is;
+}
+
+/// With --gtest_shuffle --gtest_repeat=50, a million sizes of other seeds each time.
+TEST(ParallelSensitivity, AnySizesHaveFiniteTimes) {
+  RandomTrainings random(
+      static_cast<unsigned>(52 + testing::UnitTest::GetInstance()->random_seed()));
+  for (int i = 0; i < 20'000; ++i) {
+    Question of = random_question(random);
+    of.plan = wild_sizes(random);
+    of.links = random.links(of.plan);
+    const IterationTime time = iteration_time(setting_of(of), of.plan);
+    ASSERT_TRUE(std::isfinite(time.total) && time.total > 0);
+    for (const double part : {time.layer.layer.forward, time.layer.layer.backward, time.embedding,
+                              time.head, time.stage_message, time.stage_messages, time.pipeline,
+                              time.exposed_gradients, time.update}) {
+      ASSERT_TRUE(std::isfinite(part) && part >= 0);
+    }
+    ASSERT_LE(time.pipeline + time.exposed_gradients + time.update, time.total * (1 + 1e-12));
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model::parallel_time
