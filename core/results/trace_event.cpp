@@ -26,6 +26,7 @@ std::string trace_line(const TraceEvent& event) {
   const double end = nanoseconds(event.start + event.duration);
   Json args = {{"pass", event.what}};
   if (event.bytes > 0) args["bytes"] = event.bytes;
+  for (const auto& [name, value] : event.numbers) args[name] = value;
   return dump({{"name", event.name},
                {"cat", event.category},
                {"ph", "X"},

@@ -3,6 +3,8 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/base/units.hpp"
 
@@ -19,6 +21,7 @@ struct TraceEvent {
   double bytes = 0;     ///< size of a message; shown if > 0
   int process = 0;      ///< rows of a process are shown together
   std::size_t row = 0;  ///< spans of a row must not overlap: a viewer would nest them
+  std::vector<std::pair<std::string, int>> numbers = {};  ///< further arguments, by name
 };
 
 /// Text of a trace file before the first line.

@@ -1,0 +1,319 @@
+#include "report/parallel_explain/parallel_explanation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
+#include "report/table/field_table.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::parallel_time::Activity;
+using model::parallel_time::GroupLink;
+using model::parallel_time::Improvement;
+using model::parallel_time::RankTimes;
+using model::parallel_time::StepKind;
+using model::parallel_time::StepPart;
+
+constexpr double giga_bytes = 1e9;
+constexpr std::size_t most_stages = 16;       ///< rows of the table of stages
+constexpr std::size_t most_in_lead = 4;       ///< parts that the sentence names
+constexpr double least_in_lead = 0.01;        ///< share of the iteration
+constexpr double visible_difference = 0.001;  ///< of simulation and closed form
+
+std::string title_of(const ParallelExplanation& one, std::string_view what) {
+  return fmt::format("{}: {} on {} of {}, {}", what, one.network, counted(one.gpus, "GPU"),
+                     one.cluster, one.plan.empty() ? "data parallel" : one.plan);
+}
+
+/// A part of the iteration with its share.
+struct PartRow {
+  std::string name;
+  StepKind kind;
+  Seconds time;
+  double share;
+};
+
+std::string kind_word(const PartRow& row) {
+  return row.kind == StepKind::computing ? "computing" : "overhead";
+}
+
+std::vector<PartRow> part_rows(const ParallelExplanation& one) {
+  std::vector<PartRow> rows;
+  for (const StepPart& part : one.parts) {
+    rows.push_back({std::string(part.name), part.kind, Seconds(part.seconds),
+                    part.seconds / one.answer.seconds()});
+  }
+  return rows;
+}
+
+Fields<PartRow> part_fields() {
+  using enum Meaning;
+  return {{"part", key, &PartRow::name, "part", as::words},
+          {"kind", remark, kind_word, "kind", as::words},
+          {"time_s", value, &PartRow::time, "ms", as::milliseconds},
+          {"share", value, &PartRow::share, "of the iteration", as::percent}};
+}
+
+Fields<Improvement> improvement_fields() {
+  using enum Meaning;
+  const auto iteration = [](const Improvement& one) { return Seconds(one.answer.seconds()); };
+  const auto free = [](const Improvement& one) { return one.answer.verdict.margin; };
+  const auto free_gb = [](const Improvement& one) {
+    return significant(one.answer.verdict.margin / giga_bytes, 3);
+  };
+  return {{"change", key, &Improvement::change, "with", as::words},
+          {"plan", remark, [](const Improvement& one) { return text_or_null(one.plan); }, "plan",
+           as::words_or_dash},
+          {"global_batch", value, &Improvement::global_batch},
+          {"t_iter_s", value, iteration, "iteration ms", as::milliseconds},
+          {"gain", value, &Improvement::gain, "samples/s", as::signed_percent},
+          {"free_bytes", value, free, "free GB", free_gb}};
+}
+
+/// A group with the links that it crosses.
+struct GroupRow {
+  std::string name;
+  int ranks;
+  int nodes;
+  int on_node;
+  std::string link;
+};
+
+std::vector<GroupRow> group_rows(const ParallelExplanation& one) {
+  std::vector<GroupRow> rows;
+  for (const GroupLink& group : one.groups) {
+    rows.push_back({std::string(group.name), group.ranks, group.spread.nodes,
+                    group.spread.most_on_node,
+                    group.crosses_nodes() ? one.far_link : one.near_link});
+  }
+  return rows;
+}
+
+Fields<GroupRow> group_fields() {
+  using enum Meaning;
+  return {{"group", key, &GroupRow::name, "group", as::words},
+          {"ranks", value, &GroupRow::ranks, "GPUs", as::exact},
+          {"nodes", value, &GroupRow::nodes, "nodes", as::exact},
+          {"ranks_on_node", value, &GroupRow::on_node, "GPUs a node", as::exact},
+          {"link", remark, &GroupRow::link, "over", as::words}};
+}
+
+/// A stage's time as simulated.
+struct StageRow {
+  int stage;
+  RankTimes times;
+};
+
+std::vector<StageRow> stage_rows(const ParallelExplanation& one) {
+  std::vector<StageRow> rows;
+  if (!one.timeline) return rows;
+  for (std::size_t stage = 0; stage < one.timeline->times.size(); ++stage) {
+    rows.push_back({static_cast<int>(stage), one.timeline->times[stage]});
+  }
+  return rows;
+}
+
+Fields<StageRow> stage_fields() {
+  using enum Meaning;
+  const auto time = [](const char* name, const char* heading, std::vector<Activity> activities) {
+    const auto sum = [activities = std::move(activities)](const StageRow& row) {
+      double seconds = 0;
+      for (const Activity activity : activities) seconds += row.times[activity];
+      return Seconds(seconds);
+    };
+    return Field<StageRow>(name, value, sum, heading, as::milliseconds);
+  };
+  return {{"stage", key, &StageRow::stage, "stage", as::exact},
+          time("forward_s", "forward ms", {Activity::forward}),
+          time("backward_s", "backward ms", {Activity::backward, Activity::weights}),
+          time("recompute_s", "again ms", {Activity::recompute}),
+          time("layer_messages_s", "messages in layers ms", {Activity::layer_messages}),
+          time("stage_messages_s", "between stages ms", {Activity::stage_messages}),
+          time("fill_s", "fill ms", {Activity::fill}),
+          time("wait_s", "waits ms", {Activity::wait}),
+          time("drain_s", "drain ms", {Activity::drain}),
+          time("gradients_s", "gradients ms", {Activity::gradients}),
+          time("update_s", "update ms", {Activity::update, Activity::stragglers})};
+}
+
+Table parts_table(const ParallelExplanation& one) {
+  Table table = table_of(part_fields(), part_rows(one));
+  table.title = title_of(one, "Parts of the step");
+  table.notes.push_back(fmt::format(
+      "the parts add up to the iteration of {} ms, as means over the ranks of a pipeline",
+      milliseconds(Seconds(one.answer.seconds()))));
+  return table;
+}
+
+Table improvements_table(const ParallelExplanation& one) {
+  Table table = table_of(improvement_fields(), one.improvements);
+  table.title = title_of(one, "What would help");
+  if (one.improvements.empty()) {
+    table.notes.emplace_back("none of the changes tried gains more than 1 % and fits");
+  } else {
+    table.notes.emplace_back(
+        "one thing changed at a time and predicted anew; the best first; only what fits and gains "
+        "more than 1 %");
+  }
+  return table;
+}
+
+Table groups_table(const ParallelExplanation& one) {
+  Table table = table_of(group_fields(), group_rows(one));
+  table.title = title_of(one, "Groups of ranks");
+  return table;
+}
+
+Table stages_table(const ParallelExplanation& one) {
+  std::vector<StageRow> rows = stage_rows(one);
+  const std::size_t all = rows.size();
+  std::vector<StageRow> shown;
+  for (std::size_t i = 0; i < std::min(all, most_stages); ++i) {
+    shown.push_back(rows[all <= most_stages ? i : i * (all - 1) / (most_stages - 1)]);
+  }
+  Table table = table_of(stage_fields(), shown);
+  table.title = title_of(one, "Stages, simulated");
+  const double predicted = one.answer.seconds();
+  const double difference = one.timeline->iteration.si() / predicted - 1;
+  if (std::abs(difference) > visible_difference) {
+    table.notes.push_back(
+        fmt::format("the simulation takes {} ms, {} of the prediction, which is a closed form",
+                    milliseconds(one.timeline->iteration), signed_percent(difference)));
+  }
+  if (shown.size() < all) {
+    table.notes.push_back(fmt::format("{} of {} stages are shown", shown.size(), all));
+  }
+  return table;
+}
+
+std::vector<std::pair<double, std::string>> largest_parts(const ParallelExplanation& one) {
+  std::vector<std::pair<double, std::string>> parts{{0, "computing"}};
+  for (const StepPart& part : one.parts) {
+    if (part.kind == StepKind::computing) {
+      parts.front().first += part.seconds;
+    } else {
+      parts.emplace_back(part.seconds, part.name);
+    }
+  }
+  for (auto& part : parts) part.first /= one.answer.seconds();
+  std::ranges::stable_sort(parts, std::ranges::greater(), &std::pair<double, std::string>::first);
+  if (parts.size() > most_in_lead) parts.resize(most_in_lead);
+  std::erase_if(parts, [](const auto& part) { return part.first < least_in_lead; });
+  return parts;
+}
+
+std::string lead_of(const ParallelExplanation& one) {
+  const auto parts = largest_parts(one);  // one at least: the largest of four that add up to 1
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    others.push_back(fmt::format("{} {}", parts[i].second, percent(parts[i].first)));
+  }
+  std::string lead = fmt::format(
+      "The largest part of the {} ms that an iteration of {} takes on {} of {} is {}, {}",
+      milliseconds(Seconds(one.answer.seconds())), one.network, counted(one.gpus, "GPU"),
+      one.cluster, parts.front().second, percent(parts.front().first));
+  lead += others.empty() ? "." : fmt::format("; then {}.", fmt::join(others, ", "));
+  const double margin = one.answer.verdict.margin;
+  if (!one.answer.verdict.fits) {
+    lead += fmt::format(" It does not fit: the fullest rank lacks {} GB.",
+                        significant(-margin / giga_bytes, 3));
+  }
+  if (!one.improvements.empty()) {
+    const Improvement& best = one.improvements.front();
+    lead += fmt::format(" Of changes, this helps most: {}, {} samples a second.", best.change,
+                        signed_percent(best.gain));
+  }
+  return lead;
+}
+
+/// A record: a part, a change, a group or a stage.
+struct Told {
+  const ParallelExplanation* explanation;
+  const char* kind;
+  std::string name;
+  std::optional<Seconds> time = {};
+  std::optional<double> share = {};
+  std::optional<double> gain = {};
+  std::optional<int> nodes = {};
+};
+
+Table records_of_all(std::span<const ParallelExplanation> explanations) {
+  std::vector<Told> rows;
+  for (const ParallelExplanation& one : explanations) {
+    rows.push_back({&one, "iteration", "", Seconds(one.answer.seconds()), 1.0});
+    for (const PartRow& part : part_rows(one)) {
+      rows.push_back({&one, "part", part.name, part.time, part.share});
+    }
+    for (const Improvement& change : one.improvements) {
+      rows.push_back(
+          {&one, "improvement", change.change, Seconds(change.answer.seconds()), {}, change.gain});
+    }
+    for (const GroupRow& group : group_rows(one)) {
+      rows.push_back({&one, "group", group.name, {}, {}, {}, group.nodes});
+    }
+    for (const StageRow& stage : stage_rows(one)) {
+      rows.push_back(
+          {&one, "bubble of stage", std::to_string(stage.stage), Seconds(stage.times.bubble())});
+    }
+  }
+  using enum Meaning;
+  const Fields<Told> fields{
+      {"network", key, via(&Told::explanation, &ParallelExplanation::network)},
+      {"cluster", key, via(&Told::explanation, &ParallelExplanation::cluster)},
+      {"gpus", key, via(&Told::explanation, &ParallelExplanation::gpus)},
+      {"plan", key, via(&Told::explanation, &ParallelExplanation::plan)},
+      {"kind", key, &Told::kind},
+      {"name", key, &Told::name},
+      {"time_s", value, &Told::time},
+      {"share", value, &Told::share},
+      {"gain", value, &Told::gain},
+      {"nodes", value, &Told::nodes}};
+  return records_of(fields, rows);
+}
+
+Json explanation_json(const ParallelExplanation& one) {
+  return {{"network", one.network},
+          {"cluster", one.cluster},
+          {"plan", one.plan},
+          {"gpus", one.gpus},
+          {"t_iter_s", number(one.answer.seconds())},
+          {"t_simulated_s", one.timeline ? number(one.timeline->iteration.si()) : Json(nullptr)},
+          {"parts", list_of(part_fields(), part_rows(one))},
+          {"improvements", list_of(improvement_fields(), one.improvements)},
+          {"groups", list_of(group_fields(), group_rows(one))},
+          {"stages", list_of(stage_fields(), stage_rows(one))}};
+}
+
+}  // namespace
+
+Document parallel_explanation_document(std::span<const ParallelExplanation> explanations) {
+  EXPECT(!explanations.empty());
+  Document document;
+  document.lead = lead_of(explanations.back());
+  for (const ParallelExplanation& one : explanations) {
+    document.tables.push_back(parts_table(one));
+    document.tables.push_back(improvements_table(one));
+    if (!one.groups.empty()) document.tables.push_back(groups_table(one));
+    if (one.timeline) document.tables.push_back(stages_table(one));
+  }
+  document.records = records_of_all(explanations);
+  document.json = json_answer(
+      "dlscale.parallel_explanation",
+      [all = std::vector<ParallelExplanation>(explanations.begin(), explanations.end())] {
+        Json list = Json::array();
+        for (const ParallelExplanation& one : all) list.push_back(explanation_json(one));
+        return Json{{"explanations", std::move(list)}};
+      });
+  return document;
+}
+
+}  // namespace dlscale::report
