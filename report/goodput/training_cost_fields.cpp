@@ -201,8 +201,12 @@ std::vector<std::string> training_cost_notes(std::span<const TrainingCost> train
   const TrainingCost& last = trainings.back();
   std::vector<std::string> notes;
   if (std::isfinite(last.mtbf.si())) {
-    notes.push_back(fmt::format("a failure every {}{}", training_time_text(last.mtbf.si()),
-                                trainings.size() > 1 ? " in the last row" : ""));
+    const auto& stated = last.question.mtbf;
+    notes.push_back(fmt::format(
+        "a failure every {}{}, {}", training_time_text(last.mtbf.si()),
+        trainings.size() > 1 ? " in the last row" : "",
+        stated.all_h ? "as stated"
+                     : "at the rates of 16,384 H100; the interval is that of five clusters"));
   } else {
     notes.emplace_back("nothing fails, as stated");
   }

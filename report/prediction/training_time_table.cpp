@@ -21,9 +21,9 @@ using model::Prediction;
 
 struct Training {
   Prediction prediction;
-  double batch;  ///< global
-  double epochs;
-  bool covered;  ///< whether the epochs come from similar batches
+  double batch;                  ///< global
+  std::optional<double> epochs;  ///< absent where tokens are stated
+  bool covered;                  ///< whether the epochs come from similar batches
   Seconds time;
   std::optional<Seconds> low;
   std::optional<Seconds> high;
@@ -42,6 +42,7 @@ Training training_of(const Prediction& prediction, const TrainingGoal& goal) {
                                  goal.evaluation, goal.evaluations_per_epoch, goal.start});
   };
   Training training{prediction, batch, length.epochs, true, at(prediction.time.total), {}, {}};
+  if (goal.tokens) training.epochs.reset();
   if (goal.target) training.covered = model::covers(*goal.target, batch);
   if (prediction.low && *prediction.low > Seconds()) training.low = at(*prediction.low);
   if (prediction.high) training.high = at(*prediction.high);
@@ -108,7 +109,8 @@ std::string training_title(std::span<const Training> trainings) {
 }
 
 std::string epochs_text(const Training& training) {
-  return significant(training.epochs, 4) + (training.covered ? "" : " *");
+  if (!training.epochs) return "–";
+  return significant(*training.epochs, 4) + (training.covered ? "" : " *");
 }
 
 /// The costs of rows that have them, for programs.
