@@ -163,6 +163,15 @@ Table trainings_table(std::span<const Training> trainings, const TrainingGoal& g
   return table;
 }
 
+/// The answer in a sentence.
+std::string lead_of(const Training& best) {
+  const std::string ranks = counted(best.prediction.run.ranks, "rank");
+  if (!best.cost) return fmt::format("Least: {} hours on {}.", hours(best.time), ranks);
+  return fmt::format("Least: {} on {} with failures and checkpoints, {} useful.",
+                     training_time_text(best.cost->time_s.value), ranks,
+                     percent(best.cost->goodput.value));
+}
+
 /// Costs beside the numbers of ranks.
 Table costs_table(std::span<const Training> trainings,
                   std::span<const model::goodput::TrainingCost> costs) {
@@ -205,10 +214,12 @@ Document training_time_document(std::span<const Prediction> predictions, const T
     trainings.push_back(training_of(prediction, goal));
     if (!costs.empty()) trainings.back().cost = costs[trainings.size() - 1];
   }
-  const Training& best = *std::ranges::min_element(trainings, {}, &Training::time);
+  const auto whole = [](const Training& one) {
+    return one.cost ? one.cost->time_s.value : one.time.si();
+  };
+  const Training& best = *std::ranges::min_element(trainings, {}, whole);
   Document document;
-  document.lead = fmt::format("Least: {} hours on {}.", hours(best.time),
-                              counted(best.prediction.run.ranks, "rank"));
+  document.lead = lead_of(best);
   document.tables = {trainings_table(trainings, goal, best.time)};
   if (!costs.empty()) document.tables.push_back(costs_table(trainings, costs));
   document.records = records_of(training_time_fields(trainings, best.time), trainings);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "core/base/error.hpp"
 #include "model/goodput/failure_facts.hpp"
@@ -190,6 +191,49 @@ TEST(TrainingCost, IsFiniteAtExtremes) {
       }
     }
   }
+}
+
+/// A question whose numbers are random over many decades.
+CostQuestion random_question(std::mt19937_64& engine) {
+  const auto decades = [&](double least, double most) {
+    const double at = static_cast<double>(engine() >> 11U) * 0x1p-53;
+    return std::pow(10.0, least + at * (most - least));
+  };
+  CostQuestion question = usual_question();
+  question.iteration = Seconds(decades(-4, 3));
+  question.iteration_low = question.iteration * decades(-1, 0);
+  question.iteration_high = question.iteration * decades(0, 1);
+  question.samples = question.samples_per_iteration * decades(0, 8);
+  question.devices = static_cast<int>(decades(0, 6));
+  question.devices_per_node = static_cast<int>(decades(0, 2));
+  question.state = Bytes(decades(3, 14));
+  question.storage = {BytesPerSecond(decades(6, 13)), engine() % 2 == 0};
+  question.mtbf.all_h = decades(2, 9);
+  question.checkpoint.asynchronous = engine() % 2 == 0;
+  if (engine() % 2 == 0) question.spares = static_cast<int>(engine() % 100);
+  return question;
+}
+
+TEST(TrainingCost, OfRandomTrainingsIsFiniteAndFallsWithFailures) {
+  std::mt19937_64 engine(5);
+  int ended = 0;
+  for (int i = 0; i < 300; ++i) {
+    CostQuestion question = random_question(engine);
+    try {
+      const TrainingCost cost = training_cost(question);
+      for (const Uncertain& one : {cost.time_s, cost.device_hours, *cost.price, *cost.kwh}) {
+        ASSERT_TRUE(one.low > 0 && one.low <= one.value && one.value <= one.high) << i;
+        ASSERT_TRUE(std::isfinite(one.high)) << i;
+      }
+      ASSERT_GE(cost.time_s.value, cost.plain_s.value) << i;
+      *question.mtbf.all_h *= 0.5;
+      ASSERT_LE(training_cost(question).goodput.value, cost.goodput.value * (1 + 1e-9)) << i;
+      ++ended;
+    } catch (const ConfigError&) {
+      continue;  // a training that would not end
+    }
+  }
+  EXPECT_GT(ended, 150);
 }
 
 TEST(TrainingCost, RefusesATrainingThatWouldNotEnd) {
