@@ -69,5 +69,20 @@ TEST(SheetLimit, IsFarAboveWhatIsPredicted) {
   }
 }
 
+/// Convolutions in f32 take fewer multiplications than they declare, and the limit counts that.
+TEST(SheetLimit, IsAboveWhatIsPredictedByMinimalFiltering) {
+  const Network network = load_network("vgg16");
+  for (const char* cluster : {"dgx1", "piz_daint"}) {
+    const Machine machine = nominal_machine(load_cluster(cluster));
+    TrainingRun run;
+    run.network = network.name();
+    run.batch = 32;
+    run.ranks_per_node = machine.cluster.devices_per_node;
+    const Prediction prediction = predict(network, machine, run, std::array{1}).front();
+    EXPECT_GT(sheet_limit(network, machine.cluster, prediction.run), prediction.images_per_s)
+        << cluster;
+  }
+}
+
 }  // namespace
 }  // namespace dlscale::model
