@@ -115,6 +115,7 @@ void add_links(const Cluster& cluster, const Placement& placement, TrainingFacts
   const int devices = std::min(placement.ranks_on_node(), cluster.devices_per_node);
   facts.node_fabric = fabric_of(cluster, devices, facts);
   facts.node_bandwidth = node_rate(cluster, placement, facts);
+  if (states_mesh(cluster)) facts.node_nominal = cluster.intra_node.bandwidth;
   if (placement.nodes() == 1) return;
   nominal_link(cluster, cluster.inter_node, 1);
   facts.cluster_fabric = names_sockets(cluster) ? ClusterFabric::tcp : ClusterFabric::rdma;

@@ -97,7 +97,10 @@ struct TrainingFacts {
   bool synthetic_input = false;  ///< whether samples are known to be made up, not read
   NodeFabric node_fabric = NodeFabric::pcie;
   BytesPerSecond node_bandwidth = {};  ///< nominal, per GPU in one direction
-  int node_links = 1;                  ///< NVLinks of a GPU in a mesh
+  /// The same of all of a GPU's links, where node_bandwidth is that of the rings that some of its
+  /// node's GPUs use; 0: node_bandwidth.
+  BytesPerSecond node_nominal = {};
+  int node_links = 1;  ///< NVLinks of a GPU in a mesh
   ClusterFabric cluster_fabric = ClusterFabric::none;
   BytesPerSecond cluster_bandwidth = {};  ///< nominal, per node; 0 with one node
   int cards = 1;                          ///< cards of a node that share it; 1 if not stated

@@ -50,7 +50,9 @@ Rates hardware_of(const TrainingFacts& facts) {
   };
   if (std::max(facts.given.gpus_on_node, facts.asked.gpus_on_node) > 1) {
     const bool pcie = facts.node_fabric == NodeFabric::pcie;
-    set(pcie ? Hardware::pcie : Hardware::nvlink, facts.node_bandwidth.si());
+    const bool by_rings = !pcie && facts.node_nominal > BytesPerSecond();
+    set(pcie ? Hardware::pcie : Hardware::nvlink,
+        (by_rings ? facts.node_nominal : facts.node_bandwidth).si());
   }
   if (std::max(facts.given.nodes, facts.asked.nodes) > 1) {
     set(between_nodes_kind(facts), facts.cluster_bandwidth.si());
