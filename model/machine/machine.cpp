@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.hpp"
 #include "model/topology/datasheet_efficiency.hpp"
@@ -62,6 +63,11 @@ AffineFit nominal_update(const Device& device, DType dtype, Bytes largest) {
 /// which loaders that decode in batches, at a smaller size or on the GPU go below. [a judgement]
 constexpr double fastest_decoding = 0.3;
 
+/// The middle of that range, in logarithms, is the answer: neither end is likelier.
+Estimate<Seconds> nominal_decoding(Seconds stated) {
+  return {std::sqrt(fastest_decoding) * stated, fastest_decoding * stated, stated};
+}
+
 }  // namespace
 
 Machine nominal_machine(const Cluster& cluster) {
@@ -73,8 +79,7 @@ Machine nominal_machine(const Cluster& cluster) {
   machine.h2d = {nominal_copy(cluster.host_device, all)};
   for (const DType dtype : all_dtypes) machine.update.push_back(nominal_update(device, dtype, all));
   LoaderFit loader;
-  loader.decode = {cluster.host.decode, fastest_decoding * cluster.host.decode,
-                   cluster.host.decode};
+  loader.decode = nominal_decoding(cluster.host.decode);
   loader.source = cluster.host.source;
   machine.loaders = {loader};
   machine.memory_bandwidth["data sheet"] = Estimate<BytesPerSecond>::exact(device.memory_bandwidth);

@@ -17,12 +17,13 @@ struct MeasuredPoint {
 /// How measured iterations of a training differ from the model by data sheets. On n ranks,
 ///   t = l(n) T_n(c, a p(n)) + w(n)
 /// where T_n is the model's time, c scales its computing, and a p scales what several ranks add:
-/// messages, copies and waiting. p ≤ 1 and l are 1 if the points agree with the model; they are
-/// exact at each point, and their logarithms are linear in ln n between points and from 0 at n = 1,
-/// and constant beyond them. Links of another kind have been measured by no point: on several
-/// nodes, if all points are on one, a, p and l are 1, and w is what the largest point took longer
-/// than T_n(c, 1); on one node, if all points of several ranks are on several, w is 0. Else w is 0.
-/// [D, derived; measured_level() finds them]
+/// messages, copies and waiting. Input that bounds a point is moved within its interval first. p ≤
+/// 1 and l are 1 if the points agree with the model; they are exact at each point, and their
+/// logarithms are linear in ln n between points and from 0 at n = 1, and constant beyond them.
+/// Links of another kind have been measured by no point: on several nodes, if all points are on
+/// one, a, p and l are 1, and w is what the largest point took longer than T_n(c, 1); on one node,
+/// if all points of several ranks are on several, w is 0. Else w is 0. [D, derived;
+/// measured_level() finds them]
 struct MeasuredLevel {
   /// The rest at a measured number of ranks, in logarithms.
   struct Rest {
@@ -42,6 +43,7 @@ struct MeasuredLevel {
 
   double computing = 1;       ///< c > 0
   double added = 1;           ///< a > 0
+  double loading = 1;         ///< > 0, of the time of input: within its interval, where it bounds
   std::vector<Rest> rest;     ///< ≥ 1, by ascending ranks
   double miss = 0;            ///< the largest |ln(measured / T(c, a))| of the points
   Seconds in_node;            ///< w of several nodes, ≥ 0

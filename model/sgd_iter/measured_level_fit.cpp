@@ -90,6 +90,7 @@ class LevelFit {
   [[nodiscard]] bool agrees();
   [[nodiscard]] bool has_one() const { return known_.front().point.ranks == 1; }
   void find_deviations();
+  void meet_input();
   void meet_one();
   [[nodiscard]] bool meet_other();
   void fit();
@@ -102,6 +103,7 @@ class LevelFit {
   Run run_;
   std::vector<Known> known_;  ///< by ascending ranks
   LogFactors found_;
+  double loading_ = 0;  ///< logarithm of the factor on input
   double close_ = close;
   Deviations deviations_;
   TimeFactors computing_range_;
@@ -151,9 +153,35 @@ void LevelFit::find_deviations() {
   deviations_.added = std::clamp(of_added, least_added, widest_added);
 }
 
+/// Moves the time of input within its interval where it bounds an iteration, since a decoder is
+/// assumed: the first point either way, and others to quicker input alone.
+void LevelFit::meet_input() {
+  for (Known& known : known_) {
+    const Estimate<Seconds> load = known.costs.load;
+    if (load.value <= Seconds()) continue;
+    const auto error_at = [&](double x) {
+      known.costs.load.value = std::exp(x) * load.value;
+      return known.error({});
+    };
+    const double least = std::log(load.low / load.value);
+    const bool is_first = &known == &known_.front();
+    const double most = is_first ? std::log(load.high / load.value) : loading_;
+    const double now = error_at(loading_);
+    const bool bounds = error_at(least) < now - agreeing;
+    if (bounds && (is_first || now > 0)) {
+      loading_ = increasing_root(error_at, least, most, close_);
+    }
+    known.costs.load = load;
+  }
+  for (Known& known : known_) {
+    known.costs.load = Estimate<Seconds>::exact(std::exp(loading_) * known.costs.load.value);
+  }
+}
+
 /// Finds the factor on computing by which the first point is met.
 void LevelFit::meet_one() {
   Known& one = known_.front();
+  if (std::abs(one.error(found_)) <= 2 * close_) return;  // by its input, which hides computing
   const double whole = std::log(one.point.iteration / computing_of(one.costs));
   const double least = std::min(-std::log(most_quickened), whole - 1);
   found_.computing = increasing_root(
@@ -282,12 +310,14 @@ MeasuredLevel LevelFit::find() {
   level.run = run_;
   find_deviations();
   if (!agrees()) {
+    meet_input();
     for (Known& known : known_) check_possible(known);
     if (has_one()) meet_one();
     fit();
   }
   level.computing = std::exp(found_.computing);
   level.added = std::exp(found_.added);
+  level.loading = std::exp(loading_);
   for (Known& known : known_) {
     level.rest.push_back(rest_of(known));
     level.miss = std::max(level.miss, std::abs(known.error(found_)));

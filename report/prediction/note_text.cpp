@@ -107,9 +107,9 @@ constexpr std::array all_note_words{
     NOTE_WORDS(cores_shared, "{} ranks on a node want {} cores each of {}: each gets {:g}"),
     NOTE_WORDS(
         decoding_stated,
-        "decoding takes {} a picture and core by host.decode of cluster {}: measured by "
-        "others, maybe on another processor (see its source); the interval reaches down to 0.3 "
-        "times that, for loaders that decode in batches or on the GPU"),
+        "decoding takes {} a picture and core: the middle of 0.3 to 1 times host.decode of cluster "
+        "{}, which others measured, maybe on another processor (see its source); loaders that "
+        "decode in batches or on the GPU are quicker"),
     NOTE_WORDS(decoding_unknown,
                "cluster {} gives no host.decode: decoding is taken to cost nothing, in the "
                "interval, too"),

@@ -37,6 +37,7 @@ void take_links(const Machine& machine, const Placement& placement, scaling::Tra
   const scaling::TrainingFacts there = cluster_facts(machine, placement);
   facts.node_fabric = there.node_fabric;
   facts.node_bandwidth = there.node_bandwidth;
+  facts.node_nominal = there.node_nominal;
   facts.cluster_fabric = there.cluster_fabric;
   facts.cluster_bandwidth = there.cluster_bandwidth;
   facts.cards = there.cards;
@@ -57,6 +58,7 @@ void apply_level(const Machine& machine, const Run& run, IterationCosts& costs) 
   const MeasuredLevel::Rest& given = level.given(run.ranks);
   costs.computing = factors.computing;
   costs.added = factors.added;
+  if (level.loading != 1) costs.load = Estimate<Seconds>::exact(level.loading * costs.load.value);
   const bool alike = travels_alike(level, run);
   costs.from_points = FromPoints{level.miss * level.distance(run.ranks),
                                  !level.other_device && run.dtype == level.run.dtype, alike};

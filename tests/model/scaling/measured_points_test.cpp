@@ -205,6 +205,21 @@ TEST(MeasuredPoints, ThatCannotBeAreRefused) {
   EXPECT_THROW(with_points(one, {{1, 32, Seconds(1e-6)}}), ConfigError);
 }
 
+/// A decoder is assumed, so a point moves it within its interval before it moves computing.
+TEST(MeasuredPoints, MoveInputThatBoundsThemFirst) {
+  Training one = training("dgx_h100", "resnet18", Schedule::bucketed, 256);
+  one.machine = nominal_machine(load_cluster("dgx_h100"));
+  one.run.dtype = DType::bf16;
+  for (const double factor : {0.95, 1.3}) {  // computing alone takes 0.87
+    const std::vector<MeasuredPoint> points{point(one, 1, factor)};
+    expect_met(one, points, 1e-6);
+    EXPECT_NEAR(with_points(one, points).machine.level->computing, 1, 1e-6) << factor;
+  }
+  const std::vector<MeasuredPoint> slower{point(one, 1, 3)};  // than any stated decoder
+  expect_met(one, slower, 1e-6);
+  EXPECT_GT(with_points(one, slower).machine.level->computing, 1);
+}
+
 /// Only a base that was measured is sure: then the interval of a speed-up is that of the run.
 TEST(MeasuredPoints, LeaveTheErrorOfAnUnmeasuredBase) {
   const Training one = training("dgx_h100", "resnet50", Schedule::bucketed, 256);
