@@ -29,6 +29,7 @@
 #include "app/predict/memory_answer.hpp"
 #include "app/predict/predict_cases.hpp"
 #include "app/predict/predict_collective.hpp"
+#include "app/predict/predict_out_of_core.hpp"
 #include "app/predict/predict_parts.hpp"
 #include "app/predict/predict_timed.hpp"
 #include "core/base/error.hpp"
@@ -68,6 +69,7 @@ struct PredictOptions : TrainingOptions {
   PredictTimed timed;
   PredictCases cases;
   PredictCollective collective;
+  PredictOutOfCore out_of_core;
   DocumentOutput output;
 };
 
@@ -239,6 +241,19 @@ report::Document memory_of(const PredictOptions& options, const Network& network
   return memory_answer(network, machine, run, memory_questions(machine.cluster, axes), assumed);
 }
 
+report::Document out_of_core_answer(const PredictOptions& options, const Network& network) {
+  SweptAxes axes = find_axes(options);
+  if (axes.batches.size() > 1) {
+    throw ConfigError("--out-of-core tells of one batch, and several are asked for. Name one.");
+  }
+  model::Machine machine = options.find_machine();
+  const std::vector<std::string> assumed =
+      what_is_assumed(options, options.what_if, network, machine);
+  Run run = options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
+  run.batch = axes.batches.front();
+  return options.out_of_core.predict(network, machine, run, assumed);
+}
+
 /// The level of --measured, if it was given. The first batch and schedule named were measured.
 std::optional<model::MeasuredLevel> measured_level(PredictOptions& options, const Network& network,
                                                    const SweptAxes& axes) {
@@ -273,6 +288,7 @@ ExitCode predict(PredictOptions& options) {
         options.timed.predict(options, find_axes(options), options.stragglers.spread()));
     return ExitCode::ok;
   }
+  if (options.out_of_core.is_given() && options.ranks.empty()) options.ranks = {"1"};
   if (options.network.empty() || options.ranks.empty()) {
     throw CLI::RequiredError("--network,--ranks");
   }
@@ -285,6 +301,10 @@ ExitCode predict(PredictOptions& options) {
   options.cost.check(options.training.asked());
   if (options.memory) {
     options.output.write(memory_of(options, network, axes));
+    return ExitCode::ok;
+  }
+  if (options.out_of_core.is_given()) {
+    options.output.write(out_of_core_answer(options, network));
     return ExitCode::ok;
   }
   const std::optional<model::MeasuredLevel> level = measured_level(options, network, axes);
@@ -327,8 +347,8 @@ void group_predict_options(CLI::App& verb) {
   group_options(
       verb,
       {{"What to predict",
-        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--memory", "--explain",
-         "--limits", "--epochs", "--target", "--tokens"}},
+        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--memory",
+         "--out-of-core", "--explain", "--limits", "--epochs", "--target", "--tokens"}},
        {"On what", {"--cluster", "--machine", "--measured", "--inter-node-bandwidth", "--device"}},
        {"How it trains", {"--framework", "--schedule", "--dtype"}},
        {"Output", {"--notes", "--format", "--output"}},
@@ -400,6 +420,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->timed.declare(verb);
   options->cases.declare(verb);
   options->collective.declare(verb);
+  options->out_of_core.declare(verb);
   refuse_beside_memory(verb);
   refuse_beside_limits(verb);
   group_predict_options(verb);

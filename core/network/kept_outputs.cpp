@@ -5,13 +5,9 @@
 namespace dlscale {
 namespace {
 
-/// Whether backward of a layer reads its inputs, and its output.
-struct Reads {
-  bool inputs = false;
-  bool output = false;
-};
-
-struct BackwardReads {
+/// backward_reads() by kind.
+struct ReadsOfKind {
+  using Reads = BackwardReads;
   template <class Kind>
   Reads operator()(const Kind& /*kind*/) const {
     return {.inputs = true};
@@ -38,11 +34,17 @@ struct BackwardReads {
 
 }  // namespace
 
+BackwardReads backward_reads(const Layer& layer) {
+  BackwardReads reads = std::visit(ReadsOfKind{}, layer.kind);
+  reads.output |= layer.relu;
+  return reads;
+}
+
 std::vector<bool> kept_outputs(const Network& network) {
   std::vector<bool> kept(network.layers().size());
   for (const Layer& layer : network.layers()) {
-    const Reads reads = std::visit(BackwardReads{}, layer.kind);
-    if (reads.output || layer.relu) kept[layer.id.index()] = true;
+    const BackwardReads reads = backward_reads(layer);
+    if (reads.output) kept[layer.id.index()] = true;
     if (!reads.inputs) continue;
     for (const LayerId input : layer.inputs) kept[input.index()] = true;
   }

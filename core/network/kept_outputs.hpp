@@ -6,6 +6,13 @@
 
 namespace dlscale {
 
+/// Whether backward of a layer reads its inputs, and its own output.
+struct BackwardReads {
+  bool inputs = false;
+  bool output = false;
+};
+BackwardReads backward_reads(const Layer& layer);
+
 /// By layer: whether backward reads its output, so that training keeps it from forward on.
 /// Products, normalisations, LRN, GELU, SiLU, gates and losses read their inputs. ReLU, sigmoid and
 /// softmax read their own outputs, which may stand in place of their inputs. Sums, concatenations,
