@@ -30,6 +30,7 @@
 #include "app/predict/predict_cases.hpp"
 #include "app/predict/predict_collective.hpp"
 #include "app/predict/predict_out_of_core.hpp"
+#include "app/predict/predict_parallel.hpp"
 #include "app/predict/predict_parts.hpp"
 #include "app/predict/predict_timed.hpp"
 #include "core/base/error.hpp"
@@ -70,6 +71,7 @@ struct PredictOptions : TrainingOptions {
   PredictCases cases;
   PredictCollective collective;
   PredictOutOfCore out_of_core;
+  PredictParallel parallel;
   DocumentOutput output;
 };
 
@@ -273,6 +275,17 @@ std::optional<model::MeasuredLevel> measured_level(PredictOptions& options, cons
   return MeasuredOption::level(network, machine, run, points);
 }
 
+ExitCode predict_parallel(const PredictOptions& options) {
+  return options.parallel.predict({.training = &options,
+                                   .ranks = options.ranks,
+                                   .global_batch = options.global_batch.find(),
+                                   .framework = options.framework.name,
+                                   .measured = &options.measured,
+                                   .memory = options.memory,
+                                   .notes = options.notes},
+                                  options.output);
+}
+
 ExitCode predict(PredictOptions& options) {
   if (options.cases.are_given()) {
     return options.cases.predict(
@@ -289,8 +302,13 @@ ExitCode predict(PredictOptions& options) {
     return ExitCode::ok;
   }
   if (options.out_of_core.is_given() && options.ranks.empty()) options.ranks = {"1"};
+  if (options.parallel.is_given()) return predict_parallel(options);
   if (options.network.empty() || options.ranks.empty()) {
     throw CLI::RequiredError("--network,--ranks");
+  }
+  if (options.memory && options.notes) {
+    throw ConfigError(
+        "--notes adds nothing to --memory, except beside --parallel. Leave one of them out.");
   }
   options.check_hardware();
   const Network network = options.find_network();
@@ -332,7 +350,7 @@ void refuse_beside_memory(CLI::App& verb) {
   exclude_others(verb, *verb.get_option("--memory"),
                  {"--network", "--sequence", "--cluster", "--machine", "--ranks", "--batch",
                   "--global-batch", "--framework", "--dtype", "--normalize", "--fuse", "--device",
-                  "--set", "--format", "--color", "--output"});
+                  "--set", "--parallel", "--fits", "--notes", "--format", "--color", "--output"});
 }
 
 /// The limit is a column of rows with images a second.
@@ -347,13 +365,13 @@ void group_predict_options(CLI::App& verb) {
   group_options(
       verb,
       {{"What to predict",
-        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--memory",
-         "--out-of-core", "--explain", "--limits", "--epochs", "--target", "--tokens"}},
+        {"--network", "--sequence", "--ranks", "--batch", "--global-batch", "--parallel",
+         "--memory", "--fits", "--explain", "--limits", "--epochs", "--target", "--tokens"}},
        {"On what", {"--cluster", "--machine", "--measured", "--inter-node-bandwidth", "--device"}},
        {"How it trains", {"--framework", "--schedule", "--dtype"}},
        {"Output", {"--notes", "--format", "--output"}},
        {"Advanced: messages alone", {"--collective", "--sizes", "--algorithm"}},
-       {"Advanced: hardware", {"--inter-node-latency", "--set", "--sharp"}},
+       {"Advanced: hardware", {"--inter-node-latency", "--out-of-core", "--set", "--sharp"}},
        {"Advanced: exchange of gradients",
         {"--synchronisation", "--all-reduce", "--bucket", "--first-bucket", "--cycle",
          "--fusion-threshold", "--partition", "--credit", "--servers", "--sharding", "--transport",
@@ -421,6 +439,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->cases.declare(verb);
   options->collective.declare(verb);
   options->out_of_core.declare(verb);
+  options->parallel.declare(verb);
   refuse_beside_memory(verb);
   refuse_beside_limits(verb);
   group_predict_options(verb);

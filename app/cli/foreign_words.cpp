@@ -139,10 +139,10 @@ struct ForeignValue {
 };
 
 constexpr std::array foreign_values{
-    ForeignValue{"--dtype",
-                 "fp8 f8 float8 e4m3 e5m2 fp8-e4m3 fp8-e5m2 fp4 nvfp4 mxfp8 mxfp4 int8 uint8 i8 "
-                 "int4 fp6",
-                 "8 bits and fewer are not modelled. Write f32, tf32, bf16 or f16."},
+    ForeignValue{
+        "--dtype", "f8 float8 e4m3 e5m2 fp8-e4m3 fp8-e5m2 nvfp4 mxfp8 mxfp4 int8 uint8 i8 int4 fp6",
+        "8 bits and fewer are not modelled, but for fp8 and fp4 of predict --parallel. Write "
+        "one of these, or f32, tf32, bf16 or f16."},
     ForeignValue{"--dtype", "amp mixed mixed-precision autocast o1 o2 16-mixed auto",
                  "Kernels of mixed precision compute in one type. Write f16 or bf16."},
     ForeignValue{"--format", "html htm pdf page",

@@ -108,6 +108,26 @@ std::vector<model::MeasuredPoint> MeasuredOption::read(
   return read;
 }
 
+std::vector<MeasuredIteration> MeasuredOption::iterations(double sequences, double tokens) const {
+  constexpr std::string_view token_rate = "tokens/s";
+  std::vector<MeasuredIteration> read;
+  for (const std::string& text : points) {
+    const std::size_t sign = text.find('=');
+    if (sign == std::string::npos) refuse(text, "has no equals sign");
+    const auto [ranks, batch] = layout_of(text, std::string_view(text).substr(0, sign));
+    if (batch) refuse(text, "states a batch, and --global-batch is that of all points");
+    if (std::ranges::find(read, ranks, &MeasuredIteration::ranks) != read.end()) {
+      refuse(text, "is the second point of as many ranks");
+    }
+    std::string value = text.substr(sign + 1);
+    const bool counts_tokens = value.ends_with(token_rate);
+    if (counts_tokens) value.replace(value.size() - token_rate.size(), token_rate.size(), "/s");
+    read.push_back(
+        {ranks, iteration_of(text, value, counts_tokens ? sequences * tokens : sequences)});
+  }
+  return read;
+}
+
 model::MeasuredLevel MeasuredOption::level(const Network& network, const model::Machine& machine,
                                            const Run& run,
                                            const std::vector<model::MeasuredPoint>& points) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/units.hpp"
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
@@ -13,6 +14,12 @@ class App;
 }
 
 namespace dlscale::app {
+
+/// A measured iteration of a stated batch of all ranks.
+struct MeasuredIteration {
+  int ranks = 1;
+  Seconds time;
+};
 
 /// --measured of predict and plan: iterations of the training asked for that were measured on the
 /// cluster, "RANKS=RATE/s" (samples of all ranks) or "RANKS=TIME ms". The batch of a rank may
@@ -26,6 +33,10 @@ struct MeasuredOption {
   /// be read or lacks its batch, and for two of as many ranks.
   [[nodiscard]] std::vector<model::MeasuredPoint> read(
       const std::function<std::optional<int>(int ranks)>& usual_batch) const;
+  /// The points as iterations of `sequences` ≥ 1 of `tokens` ≥ 1 each, of all ranks, which may be
+  /// given in tokens a second, too: "64=1.2e6 tokens/s". Throws ConfigError for a point that cannot
+  /// be read or states a batch, and for two of as many ranks.
+  [[nodiscard]] std::vector<MeasuredIteration> iterations(double sequences, double tokens) const;
   /// Their level for the machine and the run that were measured. Throws as measured_level() does,
   /// and ConfigError for a machine that was measured by benchmarks.
   [[nodiscard]] static model::MeasuredLevel level(const Network& network,

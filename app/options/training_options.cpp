@@ -158,6 +158,12 @@ model::Machine TrainingOptions::find_machine(const InterNodeOptions& link) const
 Run TrainingOptions::find_run(const std::string& network_name, const model::Machine& on,
                               const std::vector<Schedule>& schedules,
                               const ExchangeValues& exchange) const {
+  if (!few_bits.empty()) {
+    throw ConfigError(fmt::format(
+        "--dtype {} is for plans of transformers, whose products alone run in it. Name another "
+        "precision, or add --parallel.",
+        few_bits));
+  }
   Run found = run;
   found.network = network_name;
   found.cluster = on.cluster.name;
@@ -189,7 +195,14 @@ void TrainingOptions::declare_hardware(CLI::App& verb) {
 
 void TrainingOptions::declare_training(CLI::App& verb) {
   verb.add_option_function<std::string>(
-          "--dtype", [this](const std::string& text) { run.dtype = parse_dtype(text); },
+          "--dtype",
+          [this](const std::string& text) {
+            if (text == "fp8" || text == "fp4") {
+              few_bits = text;
+            } else {
+              run.dtype = parse_dtype(text);
+            }
+          },
           "Precision of the kernels")
       ->type_name(one_of(all_dtypes, dtype_name))
       ->default_str("f32");

@@ -90,6 +90,9 @@ struct TrainingOptions {
   std::string cluster;
   std::string machine;
   Run run;
+  /// "fp8" or "fp4" where --dtype named one: only plans of transformers know them, and find_run()
+  /// refuses them. Else empty.
+  std::string few_bits;
   TrainingValues values;
   InterNodeOptions inter_node;
   MessageTimesOption messages;

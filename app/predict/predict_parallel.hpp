@@ -1,9 +1,53 @@
 #pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/document_output.hpp"
+#include "app/options/measured_option.hpp"
+#include "app/options/training_options.hpp"
+#include "core/base/error.hpp"
 #include "model/parallel/answer/compared_plans.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace dlscale::app {
 
 /// The plans of `predict --parallel`, answered: what explain_parallel() and trace_parallel() read.
 using ParallelCall = model::parallel_time::ComparedPlans;
+
+/// Options of predict that --parallel shares with other questions.
+struct ParallelInputs {
+  const TrainingOptions* training = nullptr;  ///< not null
+  std::vector<std::string> ranks;             ///< as typed; may be empty
+  std::optional<std::int64_t> global_batch;
+  std::string framework;
+  const MeasuredOption* measured = nullptr;  ///< not null
+  bool memory = false;
+  bool notes = false;
+};
+
+/// --parallel and --fits of predict: time and memory of transformers under parallel plans.
+class PredictParallel {
+ public:
+  /// Adds the options to the verb, which already has all others but --cases.
+  void declare(CLI::App& verb);
+  [[nodiscard]] bool is_given() const { return !plans_.empty(); }
+  /// Answers and writes. With --fits, ExitCode::bad_input if a plan does not fit. Throws
+  /// ConfigError.
+  [[nodiscard]] ExitCode predict(const ParallelInputs& inputs, const DocumentOutput& output) const;
+
+ private:
+  std::vector<std::string> plans_;
+  bool fits_ = false;
+  CLI::Option* dtype_ = nullptr;
+};
+
+/// The number format of products that --dtype names: that of `run`, or `few_bits`.
+model::parallel_time::Precision precision_of(const TrainingOptions& training);
 
 }  // namespace dlscale::app

@@ -38,18 +38,6 @@ std::string speedup_of(const Prediction& row) {
   return speedup_text(row.speedup, row.speedup_low, row.speedup_high);
 }
 
-/// A rate with three digits and commas: "176,000".
-std::string rate_text(double rate) {
-  if (rate < 1000) return significant(rate, 3);
-  const double digit = std::pow(10, std::floor(std::log10(rate)) - 2);
-  std::string digits = fmt::format("{:.0f}", std::round(rate / digit) * digit);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
-}
-
 std::string singular(std::string_view word) {
   return std::string(word.substr(0, word.size() - 1));
 }

@@ -73,4 +73,15 @@ std::string schedule_text(const Run& run) {
   return text;
 }
 
+std::string rate_text(double rate) {
+  if (rate < 1000) return significant(rate, 3);
+  const double digit = std::pow(10, std::floor(std::log10(rate)) - 2);
+  std::string digits = fmt::format("{:.0f}", std::round(rate / digit) * digit);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
 }  // namespace dlscale::report

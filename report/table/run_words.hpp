@@ -37,4 +37,7 @@ std::string_view phase_word(std::string_view series);
 /// (cycle 5.000 ms)". Names only unusual settings.
 std::string schedule_text(const Run& run);
 
+/// A rate with three digits and commas: "176,000".
+std::string rate_text(double rate);
+
 }  // namespace dlscale::report

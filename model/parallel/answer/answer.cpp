@@ -20,17 +20,36 @@ constexpr double gib = 1024.0 * 1024 * 1024;
 constexpr double large_device = 100e9;
 constexpr double usable = 0.995;
 constexpr double usable_of_large = 0.95;
+constexpr double library_bytes = 1.2e9;  ///< context and communicators
+constexpr double full_device = 0.95;     ///< from which an allocator slows the training
+constexpr double slow_allocator = 1.6;
 
 /// Kinds of networks whose messages begin slowly.
 constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
                                                         "aries"};
 
+/// Refuses few bits on a device that does not compute in them.
+void expect_peak(Precision precision, const DeviceFacts& facts, const DeviceSheet& sheet) {
+  const bool lacks_eight = precision == Precision::eight_bits && facts.eight_bit_peak == 0;
+  const bool lacks_four = precision == Precision::four_bits && facts.four_bit_peak == 0;
+  if (!lacks_eight && !lacks_four) return;
+  throw ConfigError(fmt::format("{} has no peak in {} bits by its data sheet. Take bf16 or f16.",
+                                sheet.name, lacks_eight ? 8 : 4));
+}
+
+/// Whether even the low end of what the fullest rank reserves nearly fills the device.
+bool nearly_fills(const memory::RankMemory& memory, double device_bytes) {
+  const int stage = memory.worst(memory::MemoryCounter::reserved).stage;
+  return memory.peak(stage, memory::MemoryCounter::reserved).low >
+         full_device * (device_bytes - library_bytes);
+}
+
+}  // namespace
+
 double usable_memory(const DeviceSheet& sheet) {
   const double printed = sheet.memory.si();
   return printed / giga * gib * (printed < large_device ? usable : usable_of_large);
 }
-
-}  // namespace
 
 ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus) {
   if (cluster.device.kind != DeviceKind::gpu || cluster.device.sheet.empty()) {
@@ -64,6 +83,7 @@ NamedFamily family_of(const ParallelTimeFile& file, const ParallelQuestion& ques
 Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& question,
                    const ParallelHardware& hardware) {
   const DeviceFacts facts = device_facts(hardware.device, file.constants);
+  expect_peak(question.precision, facts, hardware.device);
   const DeviceRates rates = device_rates(facts, question.precision, file.constants);
   const Family* family = family_of(file, question, facts, rates).family;
   return {file.constants,
@@ -98,14 +118,20 @@ std::vector<int> stage_layers_of(const parallel::ParallelPlan& plan) {
   return layers;
 }
 
-parallel::StateBytes state_bytes_of(const Family& family, const parallel::ParallelPlan& plan) {
+parallel::StateBytes state_bytes_of(const Family& family, const parallel::ParallelPlan& plan,
+                                    Precision precision) {
   if (plan.bytes != parallel::StateBytes{}) return plan.bytes;
   const memory::StateBytes& usual = family.state_bytes;
-  return {.weights = usual.weights,
-          .gradients = usual.gradients,
-          .main_gradients = usual.main_gradients,
-          .master = usual.main_weights,
-          .moments = usual.moments};
+  parallel::StateBytes bytes;  // of 32 bits, without copies
+  if (precision != Precision::f32 && precision != Precision::tf32) {
+    bytes = {.weights = usual.weights,
+             .gradients = usual.gradients,
+             .main_gradients = usual.main_gradients,
+             .master = usual.main_weights};
+  }
+  const bool is_usual_optimiser = plan.optimizer == parallel::ParallelPlan{}.optimizer;
+  bytes.moments = is_usual_optimiser ? usual.moments : parallel::moment_bytes(plan);
+  return bytes;
 }
 
 PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan) {
@@ -128,7 +154,23 @@ PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPla
   sizes.recompute = plan.recompute;
   sizes.recompute_share = recompute_share_of(plan, static_cast<double>(question.shape.layers));
   sizes.stated_strides = strides_of(plan);
+  sizes.gradient_bytes =
+      plan.bytes.main_gradients > 0 ? plan.bytes.main_gradients : plan.bytes.gradients;
   return sizes;
+}
+
+memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Setting& setting,
+                                    const parallel::ParallelPlan& plan) {
+  parallel::ParallelPlan stated = plan;
+  stated.bytes = state_bytes_of(*setting.family, plan, question.precision);
+  memory::MemorySetup setup =
+      memory::setup_of_plan(stated, parallel::batches_of(plan, facts_of(question)));
+  setup.element = setting.rates.element_bytes;
+  setup.fused_attention = setting.attention != AttentionKernel::in_memory;
+  if (plan.zero >= 3 && plan.recompute == parallel::Recompute::selective) {
+    setup.recompute = memory::Recompute::operators;
+  }
+  return setup;
 }
 
 ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion& question,
@@ -138,7 +180,7 @@ ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion
   parallel::check(plan, static_cast<std::int64_t>(hardware.links.gpus), facts);
   ParallelAnswer answer;
   answer.plan = plan;
-  answer.plan.bytes = state_bytes_of(*setting.family, plan);
+  answer.plan.bytes = state_bytes_of(*setting.family, plan, question.precision);
   answer.sizes = sizes_of(question, plan);
   const std::vector<int> layers = stage_layers_of(plan);
   PlanSizes sizes = answer.sizes;
@@ -147,12 +189,10 @@ ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion
   const DeviceFacts device = device_facts(hardware.device, file.constants);
   answer.range = time_range(file.interval, setting, sizes, answer.time,
                             {family_of(file, question, device, setting.rates).is_named});
-  memory::MemorySetup setup = memory::setup_of_plan(answer.plan, parallel::batches_of(plan, facts));
-  setup.element = setting.rates.element_bytes;
-  setup.fused_attention = setting.attention != AttentionKernel::in_memory;
-  answer.memory =
-      memory::rank_memory(question.shape, setup, memory::implementation_of(question.framework));
+  answer.memory = memory::rank_memory(question.shape, memory_setup_of(question, setting, plan),
+                                      memory::implementation_of(question.framework));
   answer.verdict = memory::fits(answer.memory, hardware.memory);
+  if (nearly_fills(answer.memory, hardware.memory)) answer.range.high *= slow_allocator;
   return answer;
 }
 

@@ -27,11 +27,13 @@ struct ParallelQuestion {
 /// A kind of GPU and its links, by data sheets.
 struct ParallelHardware {
   DeviceSheet device = {};
-  /// Bytes of a device that a process can allocate: the sheet's gigabytes are gibibytes, less 0.5
-  /// %, or 5 % from 100 GB up. [derived from cards that report it]
-  double memory = 1;
-  Links links = {};  ///< of the GPUs of a job
+  double memory = 1;  ///< usable_memory() of the device
+  Links links = {};   ///< of the GPUs of a job
 };
+
+/// Bytes of a device that a process can allocate: the sheet's gigabytes are gibibytes, less 0.5 %,
+/// or 5 % from 100 GB up. [derived from cards that report it]
+double usable_memory(const DeviceSheet& sheet);
 
 /// The hardware of a cluster for jobs of `gpus` ≥ 1 GPUs. Throws ConfigError for devices without a
 /// data sheet, such as processors.
@@ -54,16 +56,25 @@ Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& questio
 /// Facts that a plan is checked by.
 parallel::NetworkFacts facts_of(const ParallelQuestion& question);
 
-/// The plan in numbers. Requires a plan without faults and complete batches. Throws ConfigError for
-/// orders of ranks that are not timed (strides_of()). `stage_layers` of the
-/// result is empty: the layers of uneven stages are added by the caller, who owns them.
+/// The plan in numbers. Gradients travel as wide as they are summed, and under backward unless the
+/// family orders all in one queue. Requires a plan without faults and complete batches. The caller
+/// adds `stage_layers` of uneven stages, which it owns. Throws ConfigError for orders of ranks that
+/// are not timed (strides_of()).
 PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan);
 
 /// Layers of each stage, from those of its parts; empty if they are alike.
 std::vector<int> stage_layers_of(const parallel::ParallelPlan& plan);
 
-/// Bytes of states: those of the plan, or of the family where the plan has the defaults.
-parallel::StateBytes state_bytes_of(const Family& family, const parallel::ParallelPlan& plan);
+/// Bytes of states: those of the plan, or of the family where the plan has the defaults. In formats
+/// of 32 bits, weights and gradients take 4 each and have no copies. An optimiser other than the
+/// default keeps its own numbers.
+parallel::StateBytes state_bytes_of(const Family& family, const parallel::ParallelPlan& plan,
+                                    Precision precision = Precision::half);
+
+/// Inputs of the memory of the plan. Selective recomputation with sharded weights is by
+/// operator, as in times. Requires a plan without faults.
+memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Setting& setting,
+                                    const parallel::ParallelPlan& plan);
 
 /// One plan of a training, predicted.
 struct ParallelAnswer {
@@ -78,7 +89,10 @@ struct ParallelAnswer {
   [[nodiscard]] double high() const { return time.total * range.high; }
 };
 
-/// Time and memory of a plan. Throws ConfigError with the first fault of the plan.
+/// Time and memory of a plan. Where even the low end of reserved memory nearly fills the device, an
+/// allocator may slow the training, and the high end of the time grows by 1.6. Throws ConfigError
+/// with the first fault of the plan, and for schedules, orders of ranks and recomputation by block,
+/// whose times are not computed.
 ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion& question,
                             const ParallelHardware& hardware, const Setting& setting,
                             const parallel::ParallelPlan& plan);

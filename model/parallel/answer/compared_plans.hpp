@@ -8,8 +8,9 @@ namespace dlscale::model::parallel_time {
 
 /// A plan on its number of GPUs, and its answer.
 struct AnsweredPlan {
-  ParallelHardware hardware;  ///< links.gpus: of the plan
-  Setting setting;            ///< with constants as measured points suggest them, if there are some
+  parallel::ParallelPlan asked;  ///< as it was asked for, with its number of replicas
+  ParallelHardware hardware;     ///< links.gpus: of the plan
+  Setting setting;  ///< with constants as measured points suggest them, if there are some
   ParallelAnswer answer;
 };
 
@@ -17,6 +18,7 @@ struct AnsweredPlan {
 struct ComparedPlans {
   std::string network;
   std::string cluster;
+  std::string dtype;  ///< "bf16"
   ParallelQuestion question;
   const ParallelTimeFile* file = nullptr;  ///< not null
   std::vector<AnsweredPlan> rows = {};     ///< ≥ 1: by plan in the order asked, then by GPUs

@@ -176,14 +176,16 @@ Family read_family(const ConfigMap& map) {
   return read;
 }
 
-/// Checks the names of the data that constants were fitted to, which only readers use.
-void check_sets(const ConfigMap& file) {
+/// The number of trainings that constants were fitted to. The names of their data are for readers.
+int fitted_trainings(const ConfigMap& file) {
   static_cast<void>(file.texts("cases"));
+  int trainings = 0;
   for (const ConfigMap& one : file.maps("sets")) {
     one.allow_only({"set", "trainings"});
     static_cast<void>(one.name("set"));
-    static_cast<void>(one.integer("trainings", {1, 1'000'000}));
+    trainings += static_cast<int>(one.integer("trainings", {1, 1'000'000}));
   }
+  return trainings;
 }
 
 /// Throws for the name of a family that there is not.
@@ -236,8 +238,8 @@ ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
   if (file.integer("version", {0, 1'000'000}) != 1) {
     file.refuse("version", "this program reads 1", "Take the file that came with this program.");
   }
-  check_sets(file);
   ParallelTimeFile read;
+  read.trainings = fitted_trainings(file);
   read_fitted(file.map("fitted"), read);
   read_fixed(file.map("fixed"), read.constants);
   read_interval(file.map("interval"), read.interval);

@@ -140,6 +140,7 @@ struct ParallelTimeFile {
   std::vector<Family> families = {};
   std::string other = {};           ///< family of frameworks that none names
   std::string other_compiled = {};  ///< the same where a run is compiled
+  int trainings = 0;                ///< that constants were fitted to
 
   /// The first family whose words the framework has, as `eager` and `newer` change it. nullptr if
   /// no words match; other_family() is meant then.

@@ -1,0 +1,339 @@
+#include "app/predict/predict_parallel.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "app/cli/number_sweep.hpp"
+#include "app/cli/option_values.hpp"
+#include "app/cli/rank0_error.hpp"
+#include "core/parallel/plan_text.hpp"
+#include "core/run/run.hpp"
+#include "core/text/numbers.hpp"
+#include "model/machine/machine.hpp"
+#include "model/memory/transformer_shape.hpp"
+#include "model/parallel/answer/measured_range.hpp"
+#include "model/parallel/answer/remedies.hpp"
+#include "model/parallel/uncertain/measured_points.hpp"
+#include "report/parallel/parallel_memory.hpp"
+#include "report/parallel/parallel_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using model::parallel_time::AnsweredPlan;
+using model::parallel_time::MeasuredPoint;
+using model::parallel_time::ParallelHardware;
+using model::parallel_time::ParallelQuestion;
+using model::parallel_time::ParallelTimeFile;
+using model::parallel_time::Precision;
+using model::parallel_time::Setting;
+using parallel::ParallelPlan;
+
+constexpr double most_ranks = 1e9;
+
+/// A plan as typed, of at most `most_ranks` ranks a replica.
+struct AskedPlan {
+  ParallelPlan plan;
+  bool states_data = false;
+  std::int64_t replica = 1;  ///< ranks of one
+
+  /// The plan on so many ranks, which its replicas fill unless it states them. Throws ConfigError.
+  [[nodiscard]] ParallelPlan on(int ranks) const {
+    ParallelPlan filled = plan;
+    if (states_data) return filled;
+    if (ranks % replica != 0) {
+      throw ConfigError(fmt::format(
+          "A replica of this plan takes {} ranks (tensor × context × branches × stages), which do "
+          "not divide {}. Take a multiple of {}, or another plan.",
+          replica, ranks, replica));
+    }
+    filled.data = static_cast<int>(ranks / replica);
+    return filled;
+  }
+};
+
+AskedPlan asked_plan(const std::string& text) {
+  AskedPlan asked{parallel::parse_plan(text)};
+  double ranks = 1;
+  for (const parallel::Axis axis : parallel::all_axes) {
+    const int along = parallel::ranks_along(axis, asked.plan);
+    if (along < 1) parallel::check(asked.plan, 1, {});  // throws, since it is out of range
+    ranks *= along;
+  }
+  if (ranks > most_ranks) {
+    throw ConfigError(fmt::format(
+        "The plan of --parallel has {:g} ranks. Write axes whose product is at most {:g}.", ranks,
+        most_ranks));
+  }
+  asked.replica = static_cast<std::int64_t>(ranks) / asked.plan.data;
+  std::string words = text;
+  std::erase_if(words, [](char letter) { return letter == ' ' || letter == '\t'; });
+  asked.states_data = words.starts_with("data=") || words.find(",data=") != std::string::npos;
+  return asked;
+}
+
+/// The numbers of ranks of a plan: those asked for, or those that it states.
+std::vector<int> ranks_of(const AskedPlan& plan, const std::vector<std::string>& asked) {
+  if (!asked.empty()) {
+    std::vector<int> ranks = swept_counts("--ranks", asked);
+    if (plan.states_data && ranks.size() > 1) {
+      throw ConfigError(
+          "A plan of --parallel states data, and --ranks names several numbers, which data "
+          "follows. Leave one of them out.");
+    }
+    return ranks;
+  }
+  if (!plan.states_data) {
+    throw ConfigError(
+        "--parallel leaves open on how many ranks the plan runs. Add --ranks, or data= to the "
+        "plan.");
+  }
+  return {static_cast<int>(plan.replica * plan.plan.data)};
+}
+
+/// Answers plans one after the other on one kind of hardware.
+class Answers {
+ public:
+  Answers(const ParallelTimeFile& file, const ParallelQuestion& question, ParallelHardware hardware)
+      : file_(&file), question_(&question), hardware_(std::move(hardware)) {}
+
+  /// Fits constants to measured points of the plan, whose replicas follow their ranks.
+  void fit(AskedPlan plan, const std::vector<MeasuredIteration>& points) {
+    layers_ = model::parallel_time::stage_layers_of(plan.plan);
+    plan.states_data = false;
+    for (const MeasuredIteration& point : points) {
+      const ParallelPlan measured = plan.on(point.ranks);
+      parallel::check(measured, point.ranks, facts_of(*question_));
+      MeasuredPoint one{sizes_of(*question_, measured), on(point.ranks).links, point.time.si()};
+      one.plan.stage_layers = layers_;
+      points_.push_back(one);
+    }
+    const Setting setting = setting_of(*file_, *question_, on(points.front().ranks));
+    constants_ = by_measured_points(*file_, setting, points_);
+  }
+
+  [[nodiscard]] AnsweredPlan answer(const ParallelPlan& plan, int ranks) const {
+    const ParallelHardware hardware = on(ranks);
+    Setting setting = setting_of(*file_, *question_, hardware);
+    if (constants_) setting = with_constants(setting, *constants_, hardware.links);
+    AnsweredPlan row{plan, hardware, setting,
+                     predict_plan(*file_, *question_, hardware, setting, plan)};
+    if (constants_) {
+      row.answer.range =
+          range_by_points(row.answer.range, file_->interval, setting, points_, ranks);
+    }
+    return row;
+  }
+
+ private:
+  [[nodiscard]] ParallelHardware on(int ranks) const {
+    ParallelHardware hardware = hardware_;
+    hardware.links.gpus = ranks;
+    return hardware;
+  }
+
+  const ParallelTimeFile* file_;
+  const ParallelQuestion* question_;
+  ParallelHardware hardware_;
+  std::vector<int> layers_ = {};
+  std::vector<MeasuredPoint> points_ = {};
+  std::optional<model::parallel_time::TimeConstants> constants_ = {};
+};
+
+/// Adds the rows of all plans. One that cannot run is left out with a note, unless it is the only
+/// one.
+void add_rows(const Answers& answers, const std::vector<AskedPlan>& plans,
+              const std::vector<std::string>& ranks, ParallelCall& call) {
+  std::vector<std::string> left_out;
+  for (const AskedPlan& plan : plans) {
+    const std::vector<int> counts = ranks_of(plan, ranks);
+    for (const int count : counts) {
+      try {
+        call.rows.push_back(answers.answer(plan.on(count), count));
+      } catch (const ConfigError& error) {
+        if (plans.size() == 1 && counts.size() == 1) throw;
+        left_out.push_back(fmt::format("{} on {}: {}", parallel::to_text(plan.plan),
+                                       counted(count, "rank"), sentence_of(error)));
+      }
+    }
+  }
+  if (call.rows.empty()) {
+    throw ConfigError(fmt::format("No plan can run. The first: {}", left_out.front()));
+  }
+  for (const std::string& why : left_out) call.notes.push_back("left out: " + why);
+}
+
+/// A sentence on a framework whose habits no training decided.
+void note_framework(ParallelCall& call) {
+  const AnsweredPlan& first = call.rows.front();
+  const model::parallel_time::Family& family = *first.setting.family;
+  const auto facts = device_facts(first.hardware.device, call.file->constants);
+  if (!family_of(*call.file, call.question, facts, first.setting.rates).is_named) {
+    call.notes.push_back(
+        fmt::format("No family names the framework {}: kernels and copies are those of the family "
+                    "{}, and the interval is wide.",
+                    call.question.framework, family.name));
+  }
+}
+
+/// What the answer takes for granted, for --notes.
+void note_details(ParallelCall& call) {
+  const AnsweredPlan& first = call.rows.front();
+  const parallel::StateBytes& bytes = first.answer.plan.bytes;
+  const double moments = parallel::moment_bytes(first.answer.plan);
+  call.notes.push_back(fmt::format(
+      "Bytes of a parameter: weights {}, gradients {}, sums of gradients {}, the optimiser's copy "
+      "{}, its numbers {}; together {}.",
+      bytes.weights, bytes.gradients, bytes.main_gradients, bytes.master, moments,
+      bytes.weights + bytes.gradients + bytes.main_gradients + bytes.master + moments));
+  call.notes.push_back(fmt::format(
+      "Ranks fill nodes of {} GPUs by tensor, context, data, then stage; gradients are sent in {} "
+      "bytes a number.",
+      first.hardware.links.node_gpus, first.answer.sizes.gradient_bytes));
+  call.notes.push_back(fmt::format("GB are 10⁹ bytes: a process can allocate {:.1f} GB of {}.",
+                                   first.hardware.memory / 1e9, first.hardware.device.name));
+}
+
+report::ParallelWords parallel_words(const ParallelCall& call) {
+  report::ParallelWords words;
+  words.notes = call.notes;
+  const model::parallel_time::Family& family = *call.rows.front().setting.family;
+  words.rests_on = fmt::format("data sheets and {} published trainings{}", call.file->trainings,
+                               family.fitted ? "" : ", none by the family " + family.name);
+  if (!call.measured.empty()) {
+    words.rests_on +=
+        fmt::format(", moved by your point{} at {} GPUs", call.measured.size() == 1 ? "" : "s",
+                    fmt::join(call.measured, " and "));
+  } else {
+    words.sharper =
+        fmt::format("--measured \"{}=SECONDS s\"", call.rows.front().answer.sizes.gpus());
+  }
+  words.next = "--memory by stage   --fits the verdict   --notes";
+  return words;
+}
+
+report::Remedies remedies_of(const ParallelCall& call) {
+  report::Remedies remedies;
+  for (const AnsweredPlan& row : call.rows) {
+    const bool fits_surely = row.answer.verdict.fits && row.answer.verdict.is_sure;
+    remedies.push_back(fits_surely
+                           ? std::vector<model::parallel_time::Remedy>()
+                           : model::parallel_time::remedies(*call.file, call.question, row.hardware,
+                                                            row.setting, row.asked));
+  }
+  return remedies;
+}
+
+constexpr const char* usual_framework = "megatron";
+
+/// The greatest number of GPUs of all plans.
+int most_gpus(const std::vector<AskedPlan>& plans, const std::vector<std::string>& asked) {
+  int most = 1;
+  for (const AskedPlan& plan : plans)
+    most = std::max(most, std::ranges::max(ranks_of(plan, asked)));
+  return most;
+}
+
+/// The question; what the command line leaves open is usual, and becomes a note.
+ParallelQuestion question_of(const ParallelInputs& inputs, const Network& network,
+                             bool is_dtype_stated, int gpus, std::vector<std::string>& notes) {
+  ParallelQuestion question;
+  question.shape = model::memory::transformer_shape(network);
+  question.global_batch = inputs.global_batch.value_or(gpus);
+  question.precision = is_dtype_stated ? precision_of(*inputs.training) : Precision::half;
+  question.framework = inputs.framework.empty() ? usual_framework : inputs.framework;
+  std::vector<std::string> taken;
+  if (!inputs.global_batch) taken.push_back(fmt::format("--global-batch {}", gpus));
+  if (inputs.framework.empty()) taken.push_back(fmt::format("--framework {}", usual_framework));
+  if (!is_dtype_stated) taken.emplace_back("--dtype bf16");
+  if (!taken.empty()) {
+    notes.push_back(fmt::format("Taken, since not said: {}.", fmt::join(taken, ", ")));
+  }
+  return question;
+}
+
+std::string dtype_of(const TrainingOptions& training, bool is_stated) {
+  if (!is_stated) return "bf16";
+  return training.few_bits.empty() ? std::string(dtype_name(training.run.dtype))
+                                   : training.few_bits;
+}
+
+}  // namespace
+
+Precision precision_of(const TrainingOptions& training) {
+  if (training.few_bits == "fp8") return Precision::eight_bits;
+  if (training.few_bits == "fp4") return Precision::four_bits;
+  switch (training.run.dtype) {
+    case DType::f32:
+      return Precision::f32;
+    case DType::tf32:
+      return Precision::tf32;
+    case DType::bf16:
+    case DType::f16:
+      return Precision::half;
+  }
+  return Precision::half;  // every case is above
+}
+
+void PredictParallel::declare(CLI::App& verb) {
+  CLI::Option* plans =
+      verb.add_option("--parallel", plans_,
+                      "Plan of a transformer, such as tensor=8,stages=4,zero=1; or several")
+          ->type_name("PLAN")
+          ->needs(verb.get_option("--network"))
+          ->needs(verb.get_option("--cluster"));
+  verb.add_flag("--fits", fits_, "Say whether the plans of --parallel fit (exit code 2: no)")
+      ->needs(plans);
+  dtype_ = verb.get_option("--dtype");
+  dtype_->description(dtype_->get_description() + "; of plans also fp8, fp4");
+  exclude_others(verb, *plans,
+                 {"--network", "--sequence", "--cluster", "--ranks", "--global-batch",
+                  "--framework", "--dtype", "--memory", "--fits", "--measured", "--notes",
+                  "--inter-node-bandwidth", "--format", "--color", "--output"});
+}
+
+ExitCode PredictParallel::predict(const ParallelInputs& inputs,
+                                  const DocumentOutput& output) const {
+  const TrainingOptions& training = *inputs.training;
+  const bool is_dtype_stated = dtype_->count() > 0;
+  const Network network = training.find_network();
+  const Cluster cluster = training.find_machine().cluster;
+  std::vector<AskedPlan> plans;
+  std::ranges::transform(plans_, std::back_inserter(plans), asked_plan);
+  ParallelCall call;
+  call.network = network.name();
+  call.cluster = cluster.name;
+  call.dtype = dtype_of(training, is_dtype_stated);
+  call.question =
+      question_of(inputs, network, is_dtype_stated, most_gpus(plans, inputs.ranks), call.notes);
+  call.file = &model::parallel_time::parallel_times();
+  Answers answers(*call.file, call.question, model::parallel_time::parallel_hardware(cluster, 1));
+  if (inputs.measured->is_given()) {
+    const auto points =
+        inputs.measured->iterations(static_cast<double>(call.question.global_batch),
+                                    static_cast<double>(call.question.shape.sequence));
+    answers.fit(plans.front(), points);
+    for (const MeasuredIteration& point : points) call.measured.push_back(point.ranks);
+  }
+  add_rows(answers, plans, inputs.ranks, call);
+  note_framework(call);
+  if (inputs.notes) note_details(call);
+  if (inputs.memory) {
+    output.write(report::parallel_memory_document(call, remedies_of(call), inputs.notes));
+  } else if (fits_) {
+    output.write(report::parallel_fit_document(call, remedies_of(call)));
+  } else {
+    output.write(report::parallel_document(call, parallel_words(call)));
+  }
+  const bool all_fit = std::ranges::all_of(
+      call.rows, [](const AnsweredPlan& row) { return row.answer.verdict.fits; });
+  return fits_ && !all_fit ? ExitCode::bad_input : ExitCode::ok;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "model/parallel/answer/answer.hpp"
+
+namespace dlscale::model::parallel_time {
+
+/// A change of a plan by which it fits its GPUs.
+struct Remedy {
+  std::string change;  ///< "recompute=full", "data=2,tensor=16"
+  ParallelAnswer answer;
+};
+
+/// Plans near this one that fit as many GPUs of this kind, the quickest first. Each goes as far in
+/// one direction as it must: a smaller micro-batch, more recomputation, one more stage of ZeRO, or
+/// twice the tensor-parallel ranks of a node or the stages, each with fewer replicas. Where none of
+/// these fits, two of them are combined. Empty if nothing of that fits. Requires a plan without
+/// faults.
+std::vector<Remedy> remedies(const ParallelTimeFile& file, const ParallelQuestion& question,
+                             const ParallelHardware& hardware, const Setting& setting,
+                             const parallel::ParallelPlan& plan);
+
+}  // namespace dlscale::model::parallel_time

@@ -1,0 +1,183 @@
+#include "report/parallel/parallel_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+
+#include "core/base/error.hpp"
+#include "core/parallel/plan_text.hpp"
+#include "core/text/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::parallel_time::AnsweredPlan;
+using model::parallel_time::ComparedPlans;
+using model::parallel_time::FitQuestion;
+
+/// The same plan but for its number of replicas.
+bool are_alike(const AnsweredPlan& one, const AnsweredPlan& other) {
+  parallel::ParallelPlan plan = one.asked;
+  plan.data = other.asked.data;
+  return plan == other.asked;
+}
+
+/// The plan of one GPU has no words.
+std::string text_of(const parallel::ParallelPlan& plan) {
+  const std::string text = parallel::to_text(plan);
+  return text.empty() ? "data=1" : text;
+}
+
+int whole(double number) {
+  return static_cast<int>(std::lround(number));
+}
+
+ParallelRow row_of(const ComparedPlans& plans, const AnsweredPlan& from) {
+  const model::parallel_time::ParallelQuestion& question = plans.question;
+  ParallelRow row;
+  row.plan = text_of(from.asked);
+  parallel::ParallelPlan alone = from.asked;
+  alone.data = 1;
+  row.without_data = text_of(alone);
+  row.network = plans.network;
+  row.cluster = plans.cluster;
+  row.precision = plans.dtype;
+  row.framework = question.framework;
+  row.family = from.setting.family->name;
+  row.global_batch = question.global_batch;
+  row.sequence = question.shape.sequence;
+  row.gpus = whole(from.answer.sizes.gpus());
+  row.micro_batch = whole(from.answer.sizes.micro_batch);
+  row.micro_batches = whole(from.answer.sizes.micro_batches);
+  row.seconds = from.answer.seconds();
+  row.low = from.answer.low();
+  row.high = from.answer.high();
+  row.utilisation = flop_utilisation(question, from.setting, from.answer);
+  row.parts = step_parts(from.setting, from.answer);
+  row.bound = bound_of(row.parts, from.answer.sizes);
+  row.memory = model::parallel_time::fit_question(from.answer.memory, from.hardware.memory);
+  return row;
+}
+
+/// A, B, … Z, then by number.
+std::string label_of(std::size_t plan) {
+  constexpr std::size_t letters = 26;
+  return plan < letters ? std::string(1, static_cast<char>('A' + plan)) : std::to_string(plan + 1);
+}
+
+std::string micro_batches_of(const ParallelRow& row) {
+  return fmt::format("{} micro-batch{} of {}", row.micro_batches,
+                     row.micro_batches == 1 ? "" : "es", counted(row.micro_batch, "sequence"));
+}
+
+}  // namespace
+
+std::vector<ParallelRow> parallel_rows(const ComparedPlans& plans) {
+  EXPECT(!plans.rows.empty());
+  std::vector<ParallelRow> rows;
+  std::size_t plan = 0;
+  for (std::size_t i = 0; i < plans.rows.size(); ++i) {
+    if (i > 0 && !are_alike(plans.rows[i - 1], plans.rows[i])) ++plan;
+    rows.push_back(row_of(plans, plans.rows[i]));
+    rows.back().label = label_of(plan);
+  }
+  if (plan > 0) return rows;
+  for (ParallelRow& row : rows) row.label.clear();
+  return rows;
+}
+
+Fields<ParallelRow> parallel_question_fields() {
+  using enum Meaning;
+  return {{"network", key, &ParallelRow::network},
+          {"cluster", key, &ParallelRow::cluster},
+          {"plan", key, &ParallelRow::plan},
+          {"ranks", key, &ParallelRow::gpus},
+          {"global_batch", key, &ParallelRow::global_batch},
+          {"sequence_tokens", key, &ParallelRow::sequence},
+          {"dtype", key, &ParallelRow::precision},
+          {"framework", key, &ParallelRow::framework},
+          {"family", key, &ParallelRow::family},
+          {"micro_batch", key, &ParallelRow::micro_batch},
+          {"micro_batches", key, &ParallelRow::micro_batches}};
+}
+
+Fields<ParallelRow> parallel_memory_fields() {
+  using enum Meaning;
+  using model::memory::MemoryEstimate;
+  const auto need = [](double MemoryEstimate::*end) {
+    return via(&ParallelRow::memory, &FitQuestion::need, end);
+  };
+  Field<ParallelRow> verdict{"fits", state, via(&ParallelRow::memory, fits_word)};
+  verdict.states = {"yes", "no", "unsure"};
+  return {{"memory_bytes", value, need(&MemoryEstimate::bytes)},
+          {"memory_low_bytes", value, need(&MemoryEstimate::low)},
+          {"memory_high_bytes", value, need(&MemoryEstimate::high)},
+          {"device_memory_bytes", value, via(&ParallelRow::memory, &FitQuestion::device_bytes)},
+          {"fit_chance", value, via(&ParallelRow::memory, model::parallel_time::chance_of)},
+          verdict};
+}
+
+std::string fits_word(const FitQuestion& memory) {
+  if (memory.need.high <= memory.device_bytes) return "yes";
+  return memory.need.low > memory.device_bytes ? "no" : "unsure";
+}
+
+Cell fits_cell(const FitQuestion& memory) {
+  const std::string word = fits_word(memory);
+  return {word, word == "yes" ? Tone::good : word == "no" ? Tone::bad : Tone::caution};
+}
+
+std::string in_gb(double bytes) {
+  constexpr double giga = 1e9;
+  constexpr double least_shown = 5e6;
+  return std::abs(bytes) < least_shown ? "0" : significant(bytes / giga, 3);
+}
+
+std::string fit_sentence(const ParallelRow& row, int stages) {
+  constexpr double likely = 0.75;
+  const FitQuestion& memory = row.memory;
+  const std::string word = fits_word(memory);
+  const double chance = chance_of(memory);
+  const std::string_view verdict = word == "yes"     ? "Fits surely"
+                                   : word == "no"    ? "Does not fit"
+                                   : chance < likely ? "Unsure whether it fits"
+                                                     : "Probably fits";
+  const double margin = memory.device_bytes - memory.need.bytes;
+  const std::string where =
+      stages > 1 ? fmt::format(", of stage {} of {},", memory.stage + 1, stages) : "";
+  return fmt::format("{}: the fullest GPU{} needs {} GB ({} … {}) of {} GB; {} GB or {:.0f} % {}.",
+                     verdict, where, in_gb(memory.need.bytes), in_gb(memory.need.low),
+                     in_gb(memory.need.high), in_gb(memory.device_bytes), in_gb(std::abs(margin)),
+                     100 * std::abs(margin) / memory.device_bytes,
+                     margin < 0 ? "are missing" : "are free");
+}
+
+std::string parallel_title(const std::vector<ParallelRow>& rows) {
+  const ParallelRow& first = rows.front();
+  const std::string batch =
+      fmt::format("{} of {} tokens, {}, as {} (family {})", counted(first.global_batch, "sequence"),
+                  first.sequence, first.precision, first.framework, first.family);
+  if (rows.size() == 1) {
+    return fmt::format("{} on {} of {} by {}: {}; {}", first.network, counted(first.gpus, "GPU"),
+                       first.cluster, first.plan, micro_batches_of(first), batch);
+  }
+  const std::string plan =
+      first.label.empty() ? fmt::format(" by {}, data as GPUs allow", first.without_data) : "";
+  return fmt::format("{} on {}{}; {}", first.network, first.cluster, plan, batch);
+}
+
+std::vector<std::string> plan_lines(const std::vector<ParallelRow>& rows) {
+  std::vector<std::string> lines;
+  if (rows.front().label.empty()) return lines;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0 && rows[i].label == rows[i - 1].label) continue;
+    const bool is_alone = i + 1 == rows.size() || rows[i + 1].label != rows[i].label;
+    lines.push_back(
+        fmt::format("{}: {}", rows[i].label, is_alone ? rows[i].plan : rows[i].without_data));
+  }
+  return lines;
+}
+
+}  // namespace dlscale::report

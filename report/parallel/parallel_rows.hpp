@@ -1,0 +1,67 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/parallel/answer/compared_plans.hpp"
+#include "model/parallel/answer/fit_chance.hpp"
+#include "model/parallel/answer/step_parts.hpp"
+#include "report/table/field_table.hpp"
+
+namespace dlscale::report {
+
+/// A parallel plan on its number of GPUs in the numbers that tables show.
+struct ParallelRow {
+  std::string label;         ///< "A", "B", … by plan; empty where there is one
+  std::string plan;          ///< its text, with the number of replicas
+  std::string without_data;  ///< the same without it
+  std::string network;
+  std::string cluster;
+  std::string precision;
+  std::string framework;
+  std::string family;
+  std::int64_t global_batch = 1;  ///< sequences
+  std::int64_t sequence = 1;      ///< tokens
+  int gpus = 1;
+  int micro_batch = 1;
+  int micro_batches = 1;
+  double seconds = 1;
+  double low = 1;
+  double high = 1;
+  double utilisation = 0;  ///< flop_utilisation()
+  model::parallel_time::StepParts parts = {};
+  std::string bound;
+  model::parallel_time::FitQuestion memory = {};
+  [[nodiscard]] double tokens_per_s() const {
+    return static_cast<double>(global_batch * sequence) / seconds;
+  }
+};
+
+/// The rows of plans, in their order.
+std::vector<ParallelRow> parallel_rows(const model::parallel_time::ComparedPlans& plans);
+
+/// The question for programs: "network" to "micro_batches".
+Fields<ParallelRow> parallel_question_fields();
+
+/// Memory of the fullest GPU for programs: "memory_bytes" to "fits".
+Fields<ParallelRow> parallel_memory_fields();
+
+/// "yes" or "no" where both ends of the interval say so, else "unsure".
+std::string fits_word(const model::parallel_time::FitQuestion& memory);
+Cell fits_cell(const model::parallel_time::FitQuestion& memory);
+
+/// The verdict in a sentence: "Probably fits: the fullest GPU, of stage 1 of 4, needs 61.2 GB …".
+std::string fit_sentence(const ParallelRow& row, int stages);
+
+/// "61.2" for bytes.
+std::string in_gb(double bytes);
+
+/// The question in words: "llama3_70b on 512 GPUs of dgx_h100 by data=16,tensor=8,stages=4: 64
+/// micro-batches of 1 sequence; 1024 sequences of 8192 tokens, bf16, as megatron (family engine)".
+/// Of several rows, it names the plan if all have the same but for their replicas.
+std::string parallel_title(const std::vector<ParallelRow>& rows);
+
+/// A line for each plan where there are several: "A: data=8,tensor=8".
+std::vector<std::string> plan_lines(const std::vector<ParallelRow>& rows);
+
+}  // namespace dlscale::report

@@ -1,0 +1,131 @@
+#include "report/parallel/parallel_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text/numbers.hpp"
+#include "report/prediction/iteration_fields.hpp"
+#include "report/table/run_words.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::parallel_time::ComparedPlans;
+using model::parallel_time::FitQuestion;
+using model::parallel_time::StepParts;
+using RowField = Field<ParallelRow>;
+
+/// Labels and numbers of GPUs.
+Fields<ParallelRow> place_fields(const std::vector<ParallelRow>& rows) {
+  Fields<ParallelRow> fields;
+  if (!rows.front().label.empty()) {
+    fields.push_back(RowField::table(
+        "plan", [](const ParallelRow& row) { return row.label; }, Align::left));
+  }
+  fields.push_back(RowField::table("GPUs", &ParallelRow::gpus, as::exact));
+  return fields;
+}
+
+std::string memory_text(const ParallelRow& row) {
+  const auto& need = row.memory.need;
+  return fmt::format("{} ({} … {})", in_gb(need.bytes), in_gb(need.low), in_gb(need.high));
+}
+
+Fields<ParallelRow> answer_fields(const std::vector<ParallelRow>& rows) {
+  return joined<ParallelRow>(
+      {place_fields(rows),
+       {RowField::table("tokens/s",
+                        [](const ParallelRow& row) { return rate_text(row.tokens_per_s()); }),
+        RowField::table(
+            "a GPU",
+            [](const ParallelRow& row) { return rate_text(row.tokens_per_s() / row.gpus); }),
+        RowField::table(
+            "step s",
+            [](const ParallelRow& row) { return speedup_text(row.seconds, row.low, row.high); }),
+        RowField::table("MFU", &ParallelRow::utilisation, as::percent),
+        RowField::table(fmt::format("GB of {}", in_gb(rows.front().memory.device_bytes)),
+                        memory_text),
+        RowField::table("fits", via(&ParallelRow::memory, fits_cell), Align::left),
+        RowField::table(
+            "bound by", [](const ParallelRow& row) { return row.bound; }, Align::left)}});
+}
+
+/// A part of the step in seconds; "–" where it rounds to nothing.
+RowField part_field(const char* heading, double StepParts::*part) {
+  return RowField::table(heading, [part](const ParallelRow& row) {
+    constexpr double too_little = 5e-4;
+    const double seconds = row.parts.*part;
+    return seconds > too_little * row.seconds ? significant(seconds, 3) : "–";
+  });
+}
+
+Fields<ParallelRow> part_fields(const std::vector<ParallelRow>& rows) {
+  return joined<ParallelRow>(
+      {place_fields(rows),
+       {RowField::table("micro-batches", &ParallelRow::micro_batches, as::exact),
+        RowField::table("step s",
+                        [](const ParallelRow& row) { return significant(row.seconds, 3); }),
+        part_field("= compute", &StepParts::compute),
+        part_field("+ messages in layers", &StepParts::messages),
+        part_field("+ bubble", &StepParts::bubble),
+        part_field("+ gradients", &StepParts::gradients),
+        part_field("+ update", &StepParts::update)}});
+}
+
+Fields<ParallelRow> fields_for_programs() {
+  using enum Meaning;
+  const auto part = [](double StepParts::*which) { return via(&ParallelRow::parts, which); };
+  return joined<ParallelRow>({parallel_question_fields(),
+                              {{"tokens_per_s", value, &ParallelRow::tokens_per_s},
+                               {"t_iter_s", value, &ParallelRow::seconds},
+                               {"t_iter_low_s", value, &ParallelRow::low},
+                               {"t_iter_high_s", value, &ParallelRow::high},
+                               {"model_flop_utilisation", value, &ParallelRow::utilisation},
+                               {"t_compute_s", value, part(&StepParts::compute)},
+                               {"t_layer_messages_s", value, part(&StepParts::messages)},
+                               {"t_bubble_s", value, part(&StepParts::bubble)},
+                               {"t_gradients_s", value, part(&StepParts::gradients)},
+                               {"t_update_s", value, part(&StepParts::update)}},
+                              parallel_memory_fields(),
+                              {{"bound", remark, &ParallelRow::bound}}});
+}
+
+/// "−12/+19 % of tokens/s (90 %)", of the row with the widest interval.
+std::string widest_interval(const std::vector<ParallelRow>& rows) {
+  const auto width = [](const ParallelRow& row) { return row.high / row.low; };
+  const ParallelRow& widest = *std::ranges::max_element(rows, {}, width);
+  const std::string where = rows.size() > 1 ? fmt::format(" at most, at {} GPUs", widest.gpus) : "";
+  return fmt::format("−{}/+{} % of tokens/s (90 %{})",
+                     significant(100 * (1 - widest.seconds / widest.high), 2),
+                     significant(100 * (widest.seconds / widest.low - 1), 2), where);
+}
+
+}  // namespace
+
+Document parallel_document(const ComparedPlans& plans, const ParallelWords& words) {
+  const std::vector<ParallelRow> rows = parallel_rows(plans);
+  Table answers = table_of(answer_fields(rows), rows);
+  answers.title = parallel_title(rows);
+  Table parts = table_of(part_fields(rows), rows);
+  parts.notes = plan_lines(rows);
+  parts.notes.insert(parts.notes.end(), words.notes.begin(), words.notes.end());
+  parts.notes.push_back(fmt::format("Rests on {}: {}.", words.rests_on, widest_interval(rows)));
+  std::vector<std::string> asked;
+  if (!words.sharper.empty()) asked.push_back("Sharper: " + words.sharper);
+  if (!words.next.empty()) asked.push_back("Next: " + words.next);
+  if (!asked.empty()) parts.notes.push_back(fmt::format("{}", fmt::join(asked, "   ")));
+  Document document;
+  document.tables = {std::move(answers), std::move(parts)};
+  document.records = records_of(fields_for_programs(), rows);
+  document.json = json_answer("dlscale.parallel_prediction", [rows, notes = plans.notes] {
+    Json remarks = Json::array();
+    for (const std::string& note : notes) remarks.push_back(note);
+    return Json{{"plans", list_of(fields_for_programs(), rows)}, {"notes", remarks}};
+  });
+  return document;
+}
+
+}  // namespace dlscale::report

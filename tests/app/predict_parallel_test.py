@@ -1,0 +1,156 @@
+"""predict --parallel: forms of the answer, what it refuses, and exit codes of --fits."""
+
+import csv
+import io
+import json
+
+from program import ProgramTest, main, run
+
+LLAMA = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--global-batch", 1024, "--dtype", "bf16"]
+PLAN = "tensor=8,sequence_parallel=true,stages=4,micro_batch=1,zero=1"
+SMALL = ["predict", "--network", "llama2_7b", "--cluster", "dgx_h100", "--global-batch", 64, "--framework", "nanotron"]
+PARTS = ["t_compute_s", "t_layer_messages_s", "t_bubble_s", "t_gradients_s", "t_update_s"]
+
+
+class PredictParallel(ProgramTest):
+    def answered(self, *words, code=0):
+        result = run(*words)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stderr, "")
+        return result.stdout
+
+    def plans(self, *words, code=0):
+        return json.loads(self.answered(*words, "--format", "json", code=code))["plans"]
+
+    def test_the_answer_repeats_the_plan_in_few_lines(self):
+        text = self.answered(*LLAMA, "--ranks", 512, "--framework", "megatron", "--parallel", PLAN)
+        lines = text.splitlines()
+        self.assertLessEqual(len(lines), 14, text)
+        self.assertLessEqual(max(map(len, lines)), 100, text)
+        words = " ".join(text.split())
+        for part in [f"data=16,{PLAN}", "64 micro-batches of 1 sequence", "1024 sequences of 8192 tokens", "as megatron (family engine)",
+                     "tokens/s", "MFU", "bound by", "Rests on data sheets and", "Next: "]:
+            self.assertIn(part, words)
+
+    def test_parts_of_the_step_add_up(self):
+        for row in self.plans(*LLAMA, "--ranks", "256,512", "--parallel", PLAN, "--parallel", "tensor=8,zero=3,micro_batch=1"):
+            self.assertAlmostEqual(sum(row[part] for part in PARTS) / row["t_iter_s"], 1, places=9)
+            self.assertLess(row["t_iter_low_s"], row["t_iter_s"])
+            self.assertLess(row["t_iter_s"], row["t_iter_high_s"])
+            self.assertAlmostEqual(row["tokens_per_s"] * row["t_iter_s"] / (1024 * 8192), 1, places=9)
+            self.assertTrue(0 < row["model_flop_utilisation"] < 1)
+
+    def test_replicas_follow_the_ranks(self):
+        rows = self.plans(*LLAMA, "--ranks", "64,128", "--parallel", PLAN)
+        self.assertEqual([row["plan"].split(",")[0] for row in rows], ["data=2", "data=4"])
+        self.assertEqual([row["micro_batches"] for row in rows], [512, 256])
+        stated = self.plans(*LLAMA, "--parallel", "data=2," + PLAN)
+        self.assertEqual(stated, rows[:1])
+
+    def test_records_have_a_row_a_plan(self):
+        text = self.answered(*LLAMA, "--ranks", 64, "--parallel", PLAN, "--parallel", "tensor=8,zero=3", "--format", "csv")
+        rows = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual(len(rows), 2)
+        self.assertEqual(rows[0]["ranks"], "64")
+        self.assertIn(rows[0]["fits"], ["yes", "no", "unsure"])
+
+    def test_a_plan_that_cannot_run_is_left_out_beside_others(self):
+        text = " ".join(self.answered(*LLAMA, "--ranks", "60,64", "--parallel", PLAN).split())
+        self.assertIn("left out: ", text)
+        self.assertIn("do not divide 60", text)
+        self.assert_refused(run(*LLAMA, "--ranks", 60, "--parallel", PLAN), 2, "do not divide 60")
+
+    def test_fits_is_an_exit_code(self):
+        fits = ["--parallel", "data=64,zero=3,micro_batch=1", "--fits"]
+        small = [*SMALL, "--dtype", "bf16"]
+        text = self.answered(*small, *fits)
+        self.assertIn("Fits surely: the fullest GPU", text)
+        self.assertEqual(self.plans(*small, *fits)[0]["fits"], "yes")
+        text = self.answered(*small, "--parallel", "data=8,micro_batch=8", "--fits", code=2)
+        self.assertIn("Does not fit: the fullest GPU", text)
+        self.assertIn("It would fit with", text)
+        row = self.plans(*small, "--parallel", "data=8,micro_batch=8", "--fits", code=2)[0]
+        self.assertEqual(row["fits"], "no")
+        self.assertGreater(len(row["would_fit"]), 0)
+        times = [one["t_iter_s"] for one in row["would_fit"]]
+        self.assertEqual(times, sorted(times))
+        self.answered(*small, "--parallel", "data=8,micro_batch=8", "--memory", "--fits", code=2)
+
+    def test_what_would_fit_does(self):
+        small = [*SMALL, "--dtype", "bf16", "--ranks", 8]
+        row = self.plans(*small, "--parallel", "data=8,micro_batch=8", "--fits", code=2)[0]
+        changed = dict(word.split("=") for word in "data=8,micro_batch=8".split(","))
+        changed |= dict(word.split("=") for word in row["would_fit"][0]["change"].split(","))
+        plan = ",".join(f"{key}={value}" for key, value in changed.items())
+        again = self.plans(*small, "--parallel", plan)[0]
+        self.assertAlmostEqual(again["t_iter_s"], row["would_fit"][0]["t_iter_s"], places=9)
+        self.assertLessEqual(again["memory_bytes"], again["device_memory_bytes"])
+
+    def test_memory_is_by_stage_and_kind(self):
+        words = [*LLAMA, "--ranks", 64, "--framework", "megatron", "--parallel", PLAN, "--memory"]
+        text = self.answered(*words)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100, text)
+        for word in ["weights", "activations", "Least known", "[W"]:
+            self.assertIn(word, text)
+        row = self.plans(*words)[0]
+        self.assertEqual(len(row["stages"]), 4 * 3)
+        self.assertAlmostEqual(max(stage["total_bytes"] for stage in row["stages"]) / row["memory_bytes"], 1, places=9)
+        more = self.answered(*words, "--notes").splitlines()
+        self.assertGreater(len(more), len(text.splitlines()) + 6)
+        for stage in row["stages"]:
+            kinds = [value for key, value in stage.items() if key.endswith("_bytes") and key != "total_bytes"]
+            self.assertAlmostEqual(sum(kinds) / stage["total_bytes"], 1, places=9)
+
+    def test_a_measured_point_moves_and_narrows(self):
+        words = [*SMALL, "--dtype", "bf16", "--ranks", "8,16", "--parallel", "tensor=4,sequence_parallel=true,micro_batch=2"]
+        before = self.plans(*words)
+        slow = before[0]["t_iter_s"] * 1.3
+        after = self.plans(*words, "--measured", f"8={slow} s")
+        for one, other in zip(before, after):
+            self.assertGreater(other["t_iter_s"], one["t_iter_s"])
+            self.assertLess(other["t_iter_high_s"] / other["t_iter_low_s"], one["t_iter_high_s"] / one["t_iter_low_s"])
+        by_rate = self.plans(*words, "--measured", f"8={64 * 4096 / slow} tokens/s")
+        self.assertAlmostEqual(by_rate[1]["t_iter_s"] / after[1]["t_iter_s"], 1, places=9)
+        self.assertIn("moved by your point at 8 GPUs", self.answered(*words, "--measured", f"8={slow} s"))
+
+    def test_frameworks_are_free_text(self):
+        base = [*LLAMA, "--ranks", 64, "--parallel", PLAN]
+        text = " ".join(self.answered(*base, "--framework", "my own").split())
+        self.assertIn("No family names the framework my own", text)
+        self.assertIn("Taken, since not said: --framework megatron.", " ".join(self.answered(*base).split()))
+        self.assertEqual(self.plans(*base, "--framework", "NeMo 2.0")[0]["family"], "engine")
+
+    def test_few_bits_are_for_plans_alone(self):
+        fp8 = [word if word != "bf16" else "fp8" for word in LLAMA]
+        fast = self.plans(*fp8, "--ranks", 64, "--framework", "nemo", "--parallel", PLAN)[0]
+        slow = self.plans(*LLAMA, "--ranks", 64, "--framework", "nemo", "--parallel", PLAN)[0]
+        self.assertLess(fast["t_iter_s"], slow["t_iter_s"])
+        self.assertEqual(fast["dtype"], "fp8")
+        self.assert_refused(run("predict", "--network", "resnet50", "--cluster", "dgx_h100", "--ranks", 8, "--dtype", "fp8"), 2, "--dtype fp8")
+        a100 = ["predict", "--network", "llama2_7b", "--cluster", "dgx_a100", "--global-batch", 64, "--parallel", "data=8,micro_batch=1"]
+        self.assert_refused(run(*a100, "--dtype", "fp8"), 2, "no peak in 8 bits")
+        self.assertEqual(self.plans(*a100)[0]["dtype"], "bf16")
+
+    def test_options_of_other_questions_are_refused(self):
+        base = [*LLAMA, "--ranks", 64, "--parallel", PLAN]
+        for others in [["--schedule", "wait_free"], ["--bucket", "1MiB"], ["--servers", 2], ["--layers"], ["--limits"], ["--set", "host.decode=1ms"],
+                       ["--straggler-spread", "5%"], ["--machine", "m.yaml"], ["--all-reduce", "ring"]]:
+            self.assert_refused(run(*base, *others), 2, others[0])
+        self.assert_refused(run(*LLAMA[:5], "--ranks", 64, "--batch", 4, "--parallel", PLAN), 2, "--batch")
+        self.assertEqual(self.plans(*LLAMA[:5], "--ranks", "32,64", "--parallel", PLAN)[0]["global_batch"], 64)
+        self.assert_refused(run(*LLAMA, "--parallel", PLAN), 2, "--ranks")
+        self.assert_refused(run(*LLAMA, "--ranks", "32,64", "--parallel", "data=2," + PLAN), 2, "--ranks")
+        self.assert_refused(run("predict", "--network", "gpt2", "--cluster", "dgx_h100", "--ranks", 8, "--fits"), 2, "--parallel")
+
+    def test_faults_of_plans_are_told(self):
+        for plan, told in [("tensor=0", "tensor is 0"), ("tensor=100000,stages=100000", "1e+10 ranks"), ("tensor=3", "tensor"), ("tensor=8,colour=2", "colour"), ("tensor=8,stages=64,micro_batch=1", "stages")]:
+            self.assert_refused(run(*LLAMA, "--ranks", {"tensor=3": 24}.get(plan, 512), "--parallel", plan), 2, told)
+        self.assert_refused(run("predict", "--network", "resnet50", "--cluster", "dgx_h100", "--ranks", 8, "--global-batch", 64,
+                                "--parallel", "data=8"), 2, "resnet50")
+        self.assert_refused(run("predict", "--network", "gpt2", "--cluster", "stampede2_skx", "--ranks", 8, "--global-batch", 64,
+                                "--parallel", "data=8"), 2, "stampede2_skx")
+        self.assert_refused(run(*SMALL, "--ranks", 8, "--parallel", "data=8,micro_batch=1", "--measured", "8=fast"), 2, "--measured")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "core/base/error.hpp"
+#include "core/cluster/cluster.hpp"
+#include "core/cluster/device_file.hpp"
+#include "core/parallel/plan_text.hpp"
+#include "model/memory/plan_setup.hpp"
+#include "model/parallel/answer/answer.hpp"
+#include "model/parallel/answer/fit_chance.hpp"
+#include "model/parallel/answer/measured_range.hpp"
+#include "model/parallel/answer/remedies.hpp"
+#include "model/parallel/answer/step_parts.hpp"
+#include "model/published/cases/case_file.hpp"
+#include "model/published/parallel/predictor.hpp"
+#include "model/published/parallel/training.hpp"
+
+/// Plans of a user, by the same functions as published trainings.
+namespace dlscale::model::parallel_time {
+namespace {
+
+const DeviceCatalogue& sheets() {
+  static const DeviceCatalogue all = DeviceCatalogue::load();
+  return all;
+}
+
+cases::ScalingCase training_of(const std::string& part) {
+  for (const auto& one :
+       cases::read_cases(DLSCALE_SOURCE_DIR "/tests/data/parallel_times.jsonl").trainings) {
+    if (one.id.find(part) != std::string::npos) return one;
+  }
+  throw std::runtime_error("no case " + part);
+}
+
+/// A published training, and its plan as a user writes it.
+struct AskedCase {
+  std::string id;
+  std::string plan;
+};
+
+class Asked {
+ public:
+  Asked(const cases::ScalingCase& training, const std::string& plan)
+      : read_(parallel_training(training, sheets(), parallel_times())),
+        plan_(parallel::parse_plan(plan)) {
+    question_.shape = read_.setting.shape;
+    question_.global_batch = std::llround(training.global_batch);
+    question_.precision = parse_precision(training.precision);
+    question_.framework = training.run.framework;
+    question_.compiled = training.run.parallel.compile;
+    question_.async_tensor = training.run.parallel.async_tp.value_or(false);
+    hardware_.device = sheets().at(training.cluster.gpu);
+    hardware_.memory = usable_memory(hardware_.device);
+    hardware_.links = read_.setting.collectives.links();
+  }
+
+  [[nodiscard]] Setting setting() const {
+    return setting_of(parallel_times(), question_, hardware_);
+  }
+  [[nodiscard]] ParallelAnswer answer() const { return answer(plan_); }
+  [[nodiscard]] ParallelAnswer answer(const parallel::ParallelPlan& plan) const {
+    return predict_plan(parallel_times(), question_, hardware_, setting(), plan);
+  }
+  [[nodiscard]] const parallel::ParallelPlan& plan() const { return plan_; }
+  [[nodiscard]] const ParallelQuestion& question() const { return question_; }
+  ParallelHardware& hardware() { return hardware_; }
+
+ private:
+  ParallelTraining read_;
+  parallel::ParallelPlan plan_;
+  ParallelQuestion question_;
+  ParallelHardware hardware_;
+};
+
+Asked asked(const AskedCase& one) {
+  return {training_of(one.id), one.plan};
+}
+
+const std::array<AskedCase, 13> alike{
+    {{"megatron-22b-full", "tensor=8,micro_batch=4,recompute=full"},
+     {"gpt3-175b-seqsel",
+      "tensor=8,sequence_parallel=true,stages=8,chunks=3,schedule=interleaved,micro_batch=1,"
+      "recompute=selective"},
+     {"megatron-1t-full", "tensor=8,stages=64,micro_batch=1,recompute=full"},
+     {"g2-b16-m8-h1024-l24-s1024-t1-d1-p2", "stages=2,micro_batch=8,recompute=full"},
+     {"125m-a100-80gb-s4096-g8-m16", "data=8,micro_batch=16,zero=3"},
+     {"1.34g-dp1-tp16-pp1-mbs1", "tensor=16,sequence_parallel=true,micro_batch=1"},
+     {"1.34g-dp4-tp4-pp1-mbs16", "data=4,tensor=4,sequence_parallel=true,micro_batch=16,zero=1"},
+     {"8.86g-dp2-tp4-pp1-mbs1", "data=2,tensor=4,sequence_parallel=true,micro_batch=1"},
+     {"1.34g-dp8-tp8-pp1-mbs16", "data=8,tensor=8,sequence_parallel=true,micro_batch=16"},
+     {"8B-dp8-H100-SXM5-80GB-bf16", "data=8,micro_batch=2,zero=1"},
+     {"70B-tp4pp4-64-H100-SXM5-80GB-bf16",
+      "data=4,tensor=4,sequence_parallel=true,stages=4,chunks=5,schedule=interleaved,micro_batch=1,"
+      "zero=1"},
+     {"mixtral-ep8-64-H100-SXM5-80GB-bf16", "data=64,experts=8,micro_batch=1,zero=1"},
+     {"8B-fsdp8-titan-H100-SXM5-80GB-bf16", "data=8,micro_batch=1,zero=3,recompute=selective"}}};
+
+TEST(ParallelAnswers, EqualThoseOfPublishedTrainings) {
+  for (const AskedCase& one : alike) {
+    const cases::ScalingCase training = training_of(one.id);
+    const auto published = predict(parallel_times(), sheets(), std::array{training}).front();
+    ASSERT_TRUE(published.values.front()) << one.id << ": " << published.reason;
+    const ParallelAnswer answer = asked(one).answer();
+    EXPECT_NEAR(answer.seconds() / published.values.front()->value, 1, 1e-9) << one.id;
+    EXPECT_NEAR(answer.low() / published.values.front()->low.value(), 1, 1e-9) << one.id;
+    EXPECT_NEAR(answer.high() / published.values.front()->high.value(), 1, 1e-9) << one.id;
+  }
+}
+
+TEST(ParallelAnswers, KeepWhatTheTextOfAPlanSays) {
+  for (const AskedCase& one : alike) {
+    const Asked question = asked(one);
+    const ParallelAnswer answer = question.answer();
+    const ParallelAnswer again =
+        question.answer(parallel::parse_plan(parallel::to_text(answer.plan)));
+    EXPECT_EQ(again.plan, answer.plan) << one.id;
+    EXPECT_EQ(
+        again.memory.worst(memory::MemoryCounter::device).peak_bytes(memory::MemoryCounter::device),
+        answer.memory.worst(memory::MemoryCounter::device)
+            .peak_bytes(memory::MemoryCounter::device))
+        << one.id;
+  }
+}
+
+TEST(ParallelAnswers, HaveTheMemoryOfTheirPlan) {
+  const Asked question =
+      asked({"70B-tp4pp4-64-H100-SXM5-80GB-bf16",
+             "data=4,tensor=4,sequence_parallel=true,stages=4,micro_batch=1,zero=1"});
+  const ParallelAnswer answer = question.answer();
+  parallel::ParallelPlan plan = question.plan();
+  plan.bytes = {.weights = 2, .gradients = 0, .main_gradients = 4, .master = 4, .moments = 8};
+  const auto memory = memory::rank_memory(
+      question.question().shape,
+      memory::setup_of_plan(plan, parallel::batches_of(plan, facts_of(question.question()))),
+      memory::implementation_of("NeMo"));
+  ASSERT_EQ(answer.memory.stages.size(), 4U);
+  for (int stage = 0; stage < 4; ++stage) {
+    EXPECT_EQ(answer.memory.peak(stage, memory::MemoryCounter::device).bytes,
+              memory.peak(stage, memory::MemoryCounter::device).bytes);
+  }
+}
+
+TEST(ParallelAnswers, AreNeverSlowerOnFasterLinks) {
+  for (const AskedCase& one : alike) {
+    Asked question = asked(one);
+    double before = question.answer().seconds();
+    for (double Links::*link : {&Links::inside, &Links::network}) {
+      question.hardware().links.*link *= 2;
+      const double after = question.answer().seconds();
+      EXPECT_LE(after, before * (1 + 1e-12)) << one.id;
+      before = after;
+    }
+  }
+}
+
+TEST(ParallelAnswers, PartsAddUp) {
+  for (const AskedCase& one : alike) {
+    const Asked question = asked(one);
+    const ParallelAnswer answer = question.answer();
+    const StepParts parts = step_parts(question.setting(), answer);
+    EXPECT_NEAR(parts.total() / answer.seconds(), 1, 1e-9) << one.id;
+    for (const double part :
+         {parts.compute, parts.messages, parts.bubble, parts.gradients, parts.update}) {
+      EXPECT_GE(part, 0) << one.id;
+    }
+    EXPECT_EQ(parts.bubble > 0, answer.plan.stages > 1) << one.id;
+  }
+}
+
+TEST(ParallelAnswers, SayWhatAStepIsBoundBy) {
+  PlanSizes plan;
+  plan.tensor = 8;
+  EXPECT_EQ(bound_of({.compute = 1, .messages = 2}, plan), "tensor messages");
+  plan.experts = 8;
+  EXPECT_EQ(bound_of({.compute = 1, .messages = 2}, plan), "messages in layers");
+  EXPECT_EQ(bound_of({.compute = 3, .messages = 2}, plan), "compute");
+  EXPECT_EQ(bound_of({.compute = 3, .is_host_bound = true}, plan), "host");
+}
+
+TEST(ParallelAnswers, RefuseBitsThatADeviceLacks) {
+  Asked question = asked({"8B-dp8-H100-SXM5-80GB-fp8", "data=8,micro_batch=2,zero=1"});
+  EXPECT_LT(question.answer().seconds(), asked(alike[9]).answer().seconds());
+  question.hardware().device = sheets().at("A100-SXM4-80GB");
+  EXPECT_THROW(static_cast<void>(question.setting()), ConfigError);
+}
+
+TEST(StatesOfPlans, AreThoseOfTheFamilyUnlessStated) {
+  const Family& engine = parallel_times().family("engine");
+  const auto plan = parallel::parse_plan("data=8");
+  EXPECT_EQ(state_bytes_of(engine, plan).main_gradients, 4);
+  EXPECT_EQ(state_bytes_of(engine, plan, Precision::f32), (parallel::StateBytes{.moments = 8}));
+  EXPECT_EQ(state_bytes_of(engine, parallel::parse_plan("optimizer=sgd")).moments, 0);
+  EXPECT_EQ(state_bytes_of(engine, parallel::parse_plan("weight_bytes=2")).weights, 2);
+}
+
+TEST(Remedies, FitAndComeQuickestFirst) {
+  Asked too_much = asked({"8B-dp8-H100-SXM5-80GB-bf16", "data=8,micro_batch=16"});
+  ASSERT_FALSE(too_much.answer().verdict.fits);
+  const auto found = remedies(parallel_times(), too_much.question(), too_much.hardware(),
+                              too_much.setting(), too_much.plan());
+  ASSERT_FALSE(found.empty());
+  double before = 0;
+  for (const Remedy& one : found) {
+    EXPECT_TRUE(one.answer.verdict.fits) << one.change;
+    EXPECT_GE(one.answer.seconds(), before) << one.change;
+    EXPECT_FALSE(one.change.empty());
+    before = one.answer.seconds();
+  }
+}
+
+TEST(ChanceToFit, IsThatOfTheEndsOfTheInterval) {
+  const memory::MemoryEstimate need{.bytes = 60, .low = 50, .high = 80};
+  EXPECT_NEAR(chance_of({0, need, 60}), 0.5, 1e-12);
+  EXPECT_NEAR(chance_of({0, need, 80}), 0.95, 1e-9);
+  EXPECT_NEAR(chance_of({0, need, 50}), 0.05, 1e-9);
+  EXPECT_EQ(chance_of({0, {60, 60, 60}, 61}), 1);
+}
+
+TEST(MeasuredPlans, GetANarrowerIntervalThatWidensWithDistance) {
+  const Asked question = asked(alike[8]);
+  const ParallelAnswer answer = question.answer();
+  const Links links = question.setting().collectives.links();
+  const auto range = [&](double measured, double gpus) {
+    const std::array points{MeasuredPoint{answer.sizes, links, measured}};
+    return range_by_points(answer.range, parallel_times().interval, question.setting(), points,
+                           gpus);
+  };
+  const TimeRange here = range(answer.seconds(), links.gpus);
+  EXPECT_LT(here.high, answer.range.high);
+  EXPECT_GT(here.low, answer.range.low);
+  EXPECT_GT(range(answer.seconds(), 8 * links.gpus).high, here.high);
+  EXPECT_EQ(range(3 * answer.seconds(), links.gpus).high, answer.range.high);
+}
+
+TEST(ParallelHardwares, AreOfClustersOfGpus) {
+  const ParallelHardware hardware = parallel_hardware(load_cluster("dgx_h100"), 64);
+  EXPECT_EQ(hardware.links.gpus, 64);
+  EXPECT_EQ(hardware.links.node_gpus, 8);
+  EXPECT_NEAR(hardware.memory / 1e9, 85.5, 0.1);
+  EXPECT_THROW(parallel_hardware(load_cluster("stampede2_skx"), 8), ConfigError);
+}
+
+}  // namespace
+}  // namespace dlscale::model::parallel_time
