@@ -282,7 +282,9 @@ ExitCode predict_parallel(const PredictOptions& options) {
                                    .framework = options.framework.name,
                                    .measured = &options.measured,
                                    .memory = options.memory,
-                                   .notes = options.notes},
+                                   .notes = options.notes,
+                                   .explain = options.explain.asked,
+                                   .trace = options.trace.path},
                                   options.output);
 }
 

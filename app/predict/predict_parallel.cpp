@@ -12,6 +12,8 @@
 #include "app/cli/number_sweep.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/rank0_error.hpp"
+#include "app/predict/explain_parallel.hpp"
+#include "app/predict/trace_parallel.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "core/run/run.hpp"
 #include "core/text/numbers.hpp"
@@ -214,7 +216,7 @@ report::ParallelWords parallel_words(const ParallelCall& call) {
     words.sharper =
         fmt::format("--measured \"{}=SECONDS s\"", call.rows.front().answer.sizes.gpus());
   }
-  words.next = "--memory by stage   --fits the verdict   --notes";
+  words.next = "--explain   --memory by stage   --fits   --notes";
   return words;
 }
 
@@ -292,10 +294,11 @@ void PredictParallel::declare(CLI::App& verb) {
       ->needs(plans);
   dtype_ = verb.get_option("--dtype");
   dtype_->description(dtype_->get_description() + "; of plans also fp8, fp4");
-  exclude_others(verb, *plans,
-                 {"--network", "--sequence", "--cluster", "--ranks", "--global-batch",
-                  "--framework", "--dtype", "--memory", "--fits", "--measured", "--notes",
-                  "--inter-node-bandwidth", "--format", "--color", "--output"});
+  exclude_others(
+      verb, *plans,
+      {"--network", "--sequence", "--cluster", "--ranks", "--global-batch", "--framework",
+       "--dtype", "--memory", "--fits", "--measured", "--notes", "--inter-node-bandwidth",
+       "--explain", "--trace", "--format", "--color", "--output"});
 }
 
 ExitCode PredictParallel::predict(const ParallelInputs& inputs,
@@ -324,7 +327,10 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   add_rows(answers, plans, inputs.ranks, call);
   note_framework(call);
   if (inputs.notes) note_details(call);
-  if (inputs.memory) {
+  if (!inputs.trace.empty()) trace_parallel(call, inputs.trace);
+  if (inputs.explain) {
+    output.write(explain_parallel(call, cluster));
+  } else if (inputs.memory) {
     output.write(report::parallel_memory_document(call, remedies_of(call), inputs.notes));
   } else if (fits_) {
     output.write(report::parallel_fit_document(call, remedies_of(call)));

@@ -29,6 +29,8 @@ struct ParallelInputs {
   const MeasuredOption* measured = nullptr;  ///< not null
   bool memory = false;
   bool notes = false;
+  bool explain = false;
+  std::string trace = {};  ///< a file for a time line; empty: none
 };
 
 /// --parallel and --fits of predict: time and memory of transformers under parallel plans.

@@ -133,16 +133,17 @@ Fields<StageRow> stage_fields() {
     return Field<StageRow>(name, value, sum, heading, as::milliseconds);
   };
   return {{"stage", key, &StageRow::stage, "stage", as::exact},
-          time("forward_s", "forward ms", {Activity::forward}),
-          time("backward_s", "backward ms", {Activity::backward, Activity::weights}),
-          time("recompute_s", "again ms", {Activity::recompute}),
-          time("layer_messages_s", "messages in layers ms", {Activity::layer_messages}),
-          time("stage_messages_s", "between stages ms", {Activity::stage_messages}),
-          time("fill_s", "fill ms", {Activity::fill}),
-          time("wait_s", "waits ms", {Activity::wait}),
-          time("drain_s", "drain ms", {Activity::drain}),
-          time("gradients_s", "gradients ms", {Activity::gradients}),
-          time("update_s", "update ms", {Activity::update, Activity::stragglers})};
+          time("forward_s", "forward", {Activity::forward}),
+          time("backward_s", "backward", {Activity::backward, Activity::weights}),
+          time("recompute_s", "again", {Activity::recompute}),
+          time("layer_messages_s", "in layers", {Activity::layer_messages}),
+          time("stage_messages_s", "between stages", {Activity::stage_messages}),
+          time("fill_s", "fill", {Activity::fill}),
+          time("wait_s", "waits", {Activity::wait}),
+          time("drain_s", "drain", {Activity::drain}),
+          time("gradients_s", "gradients", {Activity::gradients}),
+          time("update_s", "update", {Activity::update}),
+          time("stragglers_s", "stragglers", {Activity::stragglers})};
 }
 
 Table parts_table(const ParallelExplanation& one) {
@@ -181,7 +182,10 @@ Table stages_table(const ParallelExplanation& one) {
     shown.push_back(rows[all <= most_stages ? i : i * (all - 1) / (most_stages - 1)]);
   }
   Table table = table_of(stage_fields(), shown);
-  table.title = title_of(one, "Stages, simulated");
+  table.title = title_of(one, "Stages in ms, simulated");
+  table.notes.emplace_back(
+      "again: recomputation; in layers, between stages: messages that keep the stage from "
+      "computing");
   const double predicted = one.answer.seconds();
   const double difference = one.timeline->iteration.si() / predicted - 1;
   if (std::abs(difference) > visible_difference) {

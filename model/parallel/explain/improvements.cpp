@@ -1,12 +1,14 @@
 #include "model/parallel/explain/improvements.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 
 #include "core/base/error.hpp"
+#include "core/parallel/partition.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -83,7 +85,23 @@ class Changes {
              [&](ParallelPlan& plan) { plan.micro_batch = samples / 2; });
   }
 
+  /// Embedding and head count as a part of the first and last layer.
+  void change_stage_layers() {
+    if (plan_.stages == 1 || plan_.chunks > 1) return;
+    const IterationTime& time = now_->time;
+    const auto count = static_cast<std::size_t>(question_.shape.layers);
+    std::vector<parallel::StageLayer> layers(count, {Seconds(time.layer.layer.total()), {}, {}});
+    layers.front().time += Seconds(time.embedding);
+    layers.back().time += Seconds(time.head);
+    const auto cut = parallel::cut_into_stages(layers, plan_.stages);
+    if (!cut || *cut == plan_.stage_layers) return;
+    try_plan("layers cut so that stages take alike",
+             fmt::format("stage_layers={}", fmt::join(*cut, "/")),
+             [&](ParallelPlan& plan) { plan.stage_layers = *cut; });
+  }
+
   void change_pipeline() {
+    change_stage_layers();
     if (plan_.stages == 1 || !plan_.stage_layers.empty()) return;
     const int chunks = 2 * plan_.chunks;
     if (plan_.schedule == "1f1b" || plan_.schedule == "interleaved") {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/parallel/time/layer_messages.hpp"
+
 namespace dlscale::model::parallel_time {
 namespace {
 
@@ -11,6 +13,23 @@ constexpr double other_launches = 0.9;
 PassParts pass_parts(const TimeConstants& constants, double kernels, double host, double pass) {
   const double alone = slower_of(constants, kernels, host);
   return {kernels, std::max(0.0, alone - kernels), std::max(0.0, pass - alone), 0};
+}
+
+/// Seconds that backward would save without gradients of weights. Messages then run under the other
+/// products alone.
+double weights_time(const Setting& setting, const PlanSizes& plan, const LayerTime& layer) {
+  const PassTime all = layer.qkv + layer.projection + layer.feed_forward;
+  const PassTime others{all.forward, all.backward / 2};
+  const double messages =
+      layer_messages(setting, plan, layer_sizes(setting.shape, plan), others, layer.attention,
+                     others + layer.attention + layer.elementwise)
+          .total()
+          .backward;
+  const double device = layer.device.backward - others.backward;
+  const double whole = slower_of(setting.constants, layer.device.backward + layer.messages.backward,
+                                 layer.host.backward);
+  return std::max(0.0, whole - slower_of(setting.constants, device + messages,
+                                         other_launches * layer.host.backward));
 }
 
 }  // namespace
@@ -26,10 +45,7 @@ LayerParts layer_parts(const Setting& setting, const PlanSizes& plan, const Laye
   parts.backward =
       pass_parts(constants, kept.device.backward, kept.host.backward, kept.layer.backward);
   parts.backward.recompute = std::max(0.0, time.layer.backward - kept.layer.backward);
-  const double products = kept.qkv.backward + kept.projection.backward + kept.feed_forward.backward;
-  const double sent = kept.device.backward + kept.messages.backward;
-  parts.weights = slower_of(constants, sent, kept.host.backward) -
-                  slower_of(constants, sent - products / 2, other_launches * kept.host.backward);
+  parts.weights = weights_time(setting, keeping, kept);
   return parts;
 }
 

@@ -11,26 +11,38 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
+/// Others with --gtest_shuffle, in each repetition.
+RandomTrainings drawn_from(unsigned seed) {
+  return RandomTrainings(
+      seed + 1000 * static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
+}
+
 double predicted(const PlannedQuestion& of) {
   return plan_time(of.setting(), of.sizes(), of.plan).total;
+}
+
+/// Relative. Gradients of weights wait behind the last backward. What else shortens backward may
+/// leave them a larger part of it, and so zero bubbles a little longer.
+double slack(const PlannedQuestion& of) {
+  return of.plan.schedule == "zero_bubble" ? 1e-3 : rounding;
 }
 
 template <class Change>
 void expect_no_slower(const PlannedQuestion& of, const char* what, Change change) {
   PlannedQuestion better = of;
   change(better.question);
-  EXPECT_LE(predicted(better), predicted(of) * (1 + rounding)) << what << ": " << of.text();
+  EXPECT_LE(predicted(better), predicted(of) * (1 + slack(of))) << what << ": " << of.text();
 }
 
 template <class Change>
 void expect_no_quicker(const PlannedQuestion& of, const char* what, Change change) {
   PlannedQuestion more = of;
   change(more.question);
-  EXPECT_GE(predicted(more), predicted(of) * (1 - rounding)) << what << ": " << of.text();
+  EXPECT_GE(predicted(more), predicted(of) * (1 - slack(of))) << what << ": " << of.text();
 }
 
 TEST(ParallelSensitivity, BetterHardwareNeverSlowsDown) {
-  RandomTrainings random(50);
+  RandomTrainings random = drawn_from(50);
   for (int i = 0; i < 400; ++i) {
     const PlannedQuestion of = random_plan(random);
     expect_no_slower(of, "node's link", [](Question& is) { is.links.inside *= 1.7; });
@@ -48,7 +60,7 @@ TEST(ParallelSensitivity, BetterHardwareNeverSlowsDown) {
 }
 
 TEST(ParallelSensitivity, MoreWorkNeverSpeedsUp) {
-  RandomTrainings random(51);
+  RandomTrainings random = drawn_from(51);
   for (int i = 0; i < 400; ++i) {
     const PlannedQuestion of = random_plan(random);
     expect_no_quicker(of, "sequence", [](Question& is) { is.shape.sequence *= 2; });
@@ -85,10 +97,9 @@ PlanSizes wild_sizes(RandomTrainings& random) {
   return is;
 }
 
-/// With --gtest_shuffle --gtest_repeat=50, a million sizes of other seeds each time.
+/// With --gtest_shuffle --gtest_repeat=50, a million sizes.
 TEST(ParallelSensitivity, AnySizesHaveFiniteTimes) {
-  RandomTrainings random(
-      static_cast<unsigned>(52 + testing::UnitTest::GetInstance()->random_seed()));
+  RandomTrainings random = drawn_from(52);
   for (int i = 0; i < 20'000; ++i) {
     Question of = random_question(random);
     of.plan = wild_sizes(random);

@@ -1,0 +1,41 @@
+#include "app/predict/explain_parallel.hpp"
+
+#include <vector>
+
+#include "app/predict/timeline_of.hpp"
+#include "core/parallel/plan_text.hpp"
+#include "report/parallel_explain/parallel_explanation.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using model::parallel_time::AnsweredPlan;
+
+report::ParallelExplanation explanation_of(const ParallelCall& call, const Cluster& cluster,
+                                           const AnsweredPlan& row) {
+  const auto& [asked, hardware, setting, answer] = row;
+  report::ParallelExplanation one{
+      .network = call.network,
+      .cluster = call.cluster,
+      .plan = parallel::to_text(asked),
+      .gpus = static_cast<int>(hardware.links.gpus),
+      .answer = answer,
+      .parts = step_losses(setting, answer),
+      .improvements = improvements(*call.file, call.question, hardware, setting, asked, answer),
+      .groups =
+          model::parallel_time::group_links(asked, static_cast<int>(hardware.links.node_gpus)),
+      .near_link = cluster.intra_node.name,
+      .far_link = cluster.inter_node.name};
+  if (asked.stages > 1) one.timeline = timeline_of(row);
+  return one;
+}
+
+}  // namespace
+
+report::Document explain_parallel(const ParallelCall& call, const Cluster& cluster) {
+  std::vector<report::ParallelExplanation> all;
+  for (const AnsweredPlan& row : call.rows) all.push_back(explanation_of(call, cluster, row));
+  return report::parallel_explanation_document(all);
+}
+
+}  // namespace dlscale::app
