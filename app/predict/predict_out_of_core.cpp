@@ -119,6 +119,11 @@ report::Document PredictOutOfCore::predict(const Network& network, const model::
       if (auto one = answer_at_any_size(policy, asked, notes)) asked.answers.push_back(*one);
     }
   }
+  for (const model::SpillAnswer& answer : asked.answers) {
+    const bool mixed = answer.same_as == SpillPolicy::optimal;
+    if (answer.policy != SpillPolicy::optimal || mixed) continue;
+    notes.push_back(fmt::format("optimal is {} here", spill_policy_name(answer.same_as)));
+  }
   notes.push_back(recompute_sentence(asked));
   notes.push_back(update_sentence(network, asked));
   notes.push_back(link_sentence(asked.link, cluster));

@@ -114,6 +114,7 @@ SpillAnswer best_of_all(const SpilledTraining& training, const HostLink& link, B
   std::optional<SpillAnswer> best;
   const auto offer = [&](SpillAnswer answer) {
     if (answer.peak > budget || (best && best->total <= answer.total)) return;
+    answer.same_as = answer.policy;
     answer.policy = SpillPolicy::optimal;
     best = std::move(answer);
   };

@@ -44,6 +44,8 @@ struct SpillAnswer {
   Bytes anew;                             ///< bytes of outputs that are computed anew
   int distance = 0;                       ///< of copies, in steps
   std::vector<SpillChoice> choices = {};  ///< by tensor; empty for managed memory
+  /// optimal: the policy that it is, itself for a mixture.
+  SpillPolicy same_as = SpillPolicy::optimal;
   /// Time over that on a device with enough memory, less 1.
   [[nodiscard]] double slow_down(const SpilledTraining& training) const {
     return std::max(0.0, total / training.compute() - 1);  // rounding may go below

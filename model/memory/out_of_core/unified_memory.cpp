@@ -21,8 +21,14 @@ struct Moved {
 /// Pages of tensors on the device, the least recently used first to leave.
 class Pages {
  public:
-  Pages(const SpilledTraining& training, Bytes capacity)
-      : training_(&training), capacity_(capacity), here_(training.tensors.size()) {}
+  explicit Pages(const SpilledTraining& training)
+      : training_(&training), here_(training.tensors.size()) {}
+
+  /// The memory that a step leaves to tensors.
+  void limit(Bytes capacity, Moved& moved) {
+    capacity_ = capacity;
+    make_room({}, moved);
+  }
 
   /// Makes all of a tensor present. `fresh`: its old pages hold nothing of worth.
   void use(std::size_t tensor, bool fresh, Moved& moved) {
@@ -61,80 +67,92 @@ class Pages {
   std::list<std::size_t> order_;  ///< the least recently used first
 };
 
-/// The moves of an iteration: forward steps in order, then backward steps in theirs.
-std::vector<Moved> moves_of(const SpilledTraining& training, ManagedUse use, Pages& pages) {
-  const bool advised = use == ManagedUse::advised;
-  std::vector<Moved> moves;
-  for (std::size_t k = 0; k < training.layers.size(); ++k) {
-    Moved& moved = moves.emplace_back();
-    for (const std::size_t tensor : training.layers[k].forward_uses) {
-      pages.use(tensor, advised && training.tensors[tensor].produced == k, moved);
+/// What a step uses: tensors, and bytes beside them, as gradients.
+struct ManagedStep {
+  std::size_t layer;
+  const std::vector<std::size_t>* uses;
+  Bytes beside;
+  Seconds time;
+  bool forward;
+};
+
+/// Forward steps in order, then backward steps in theirs.
+std::vector<ManagedStep> steps_of(const SpilledTraining& training) {
+  const std::size_t count = training.layers.size();
+  std::vector<Bytes> forward(count);  // tensors that are live in a step
+  std::vector<Bytes> backward(count);
+  for (const SpillTensor& tensor : training.tensors) {
+    for (std::size_t at = tensor.produced; at <= tensor.released; ++at) {
+      forward[at] += tensor.size;
+      if (at >= tensor.last_backward) backward[at] += tensor.size;
     }
   }
-  for (std::size_t k = training.layers.size(); k-- > 0;) {
+  std::vector<ManagedStep> steps;
+  for (std::size_t k = 0; k < count; ++k) {
+    const SpillLayer& at = training.layers[k];
+    steps.push_back({k, &at.forward_uses, at.live_forward - forward[k], at.forward, true});
+  }
+  for (std::size_t k = count; k-- > 0;) {
+    const SpillLayer& at = training.layers[k];
+    steps.push_back({k, &at.backward_uses, at.live_backward - backward[k], at.backward, false});
+  }
+  return steps;
+}
+
+/// The moves of an iteration, by step.
+std::vector<Moved> moves_of(const SpilledTraining& training, const std::vector<ManagedStep>& steps,
+                            Bytes capacity, ManagedUse use, Pages& pages) {
+  const bool advised = use == ManagedUse::advised;
+  std::vector<Moved> moves;
+  for (const ManagedStep& step : steps) {
     Moved& moved = moves.emplace_back();
-    for (const std::size_t tensor : training.layers[k].backward_uses) {
-      pages.use(tensor, false, moved);
+    pages.limit(capacity - step.beside, moved);
+    for (const std::size_t tensor : *step.uses) {
+      const bool first = step.forward && training.tensors[tensor].produced == step.layer;
+      pages.use(tensor, advised && first, moved);
     }
-    if (!advised) continue;
-    for (const std::size_t tensor : training.layers[k].backward_uses) {
-      if (training.tensors[tensor].last_backward == k) pages.drop(tensor);
+    if (!advised || step.forward) continue;
+    for (const std::size_t tensor : *step.uses) {
+      if (training.tensors[tensor].last_backward == step.layer) pages.drop(tensor);
     }
   }
   return moves;
 }
 
-/// What the steps need beside tensors that may leave.
-Bytes never_moved(const SpilledTraining& training) {
+Bytes largest_of(const SpilledTraining& training, const std::vector<ManagedStep>& steps) {
   Bytes most;
-  for (std::size_t k = 0; k < training.layers.size(); ++k) {
-    Bytes tensors;
-    for (const SpillTensor& tensor : training.tensors) {
-      if (tensor.last_backward <= k && k <= tensor.released) tensors += tensor.size;
-    }
-    most = std::max(most, training.layers[k].live_backward - tensors);
+  for (const ManagedStep& step : steps) {
+    Bytes sum = step.beside;
+    for (const std::size_t tensor : *step.uses) sum += training.tensors[tensor].size;
+    most = std::max(most, sum);
   }
-  return most;
-}
-
-Bytes largest_step(const SpilledTraining& training) {
-  Bytes most;
-  for (const SpillLayer& layer : training.layers) {
-    for (const auto* uses : {&layer.forward_uses, &layer.backward_uses}) {
-      Bytes sum;
-      for (const std::size_t tensor : *uses) sum += training.tensors[tensor].size;
-      most = std::max(most, sum);
-    }
-  }
-  return most;
+  return training.fixed + most;
 }
 
 }  // namespace
 
 ManagedTime managed_time(const SpilledTraining& training, const HostLink& link, Bytes budget,
                          ManagedUse use) {
-  const Bytes capacity = budget - training.fixed - never_moved(training);
-  if (capacity < largest_step(training)) {
+  const std::vector<ManagedStep> steps = steps_of(training);
+  if (const Bytes largest = largest_of(training, steps); largest > budget) {
     throw ConfigError(fmt::format(
         "training {} needs {:.4g} GB for the largest of its steps, and the device has {:.4g} GB. "
         "Ask for a smaller batch.",
-        training.name, (budget - capacity + largest_step(training)).si() / 1e9, budget.si() / 1e9));
+        training.name, largest.si() / 1e9, budget.si() / 1e9));
   }
-  Pages pages(training, capacity);
-  moves_of(training, use, pages);
-  const std::vector<Moved> moves = moves_of(training, use, pages);
-  const std::size_t count = training.layers.size();
+  const Bytes capacity = budget - training.fixed;
+  Pages pages(training);
+  moves_of(training, steps, capacity, use, pages);
+  const std::vector<Moved> moves = moves_of(training, steps, capacity, use, pages);
   ManagedTime time;
   for (std::size_t i = 0; i < moves.size(); ++i) {
-    const Seconds step =
-        i < count ? training.layers[i].forward : training.layers[2 * count - 1 - i].backward;
     time.in += moves[i].in;
     time.out += moves[i].out;
     if (use == ManagedUse::on_demand) {
-      time.total += std::max(step, moves[i].in / link.by_faults);
+      time.total += std::max(steps[i].time, moves[i].in / link.by_faults);
     } else {
       const Bytes next = moves[(i + 1) % moves.size()].in;
-      time.total += std::max({step, next / link.to_device, moves[i].out / link.to_host});
+      time.total += std::max({steps[i].time, next / link.to_device, moves[i].out / link.to_host});
     }
   }
   time.total += training.update;

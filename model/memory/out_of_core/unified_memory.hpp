@@ -20,9 +20,9 @@ struct ManagedTime {
   Bytes out;  ///< to the host
 };
 
-/// Pages of tensors on a device with the memory `budget`, of which `fixed` and the largest live
-/// gradients stay. Every use brings the missing pages in; the least recently used ones leave
-/// (LRU). An iteration is simulated after another one. On demand a step takes
+/// Pages of tensors on a device with the memory `budget`, of which `fixed` stays, and what each
+/// step has beside tensors, as gradients. Every use brings the missing pages in; the least recently
+/// used ones leave (LRU). An iteration is simulated after another one. On demand a step takes
 ///   max(t, in / B_fault),
 /// as a kernel's other blocks run while some wait for pages. B_fault was measured where each page
 /// that came made another leave, so that it includes that. Advised, pages come during the step
