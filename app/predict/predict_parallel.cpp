@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -120,6 +121,24 @@ class Answers {
     constants_ = by_measured_points(*file_, setting, points_);
   }
 
+  /// A sentence for each measured point that the fitted constants do not come near.
+  [[nodiscard]] std::vector<std::string> doubts() const {
+    constexpr double odd = 1.3;
+    std::vector<std::string> sentences;
+    for (const MeasuredPoint& point : points_) {
+      const Setting setting = setting_of(*file_, *question_, hardware_);
+      const double seconds =
+          iteration_time(with_constants(setting, *constants_, point.links), point.plan).total;
+      if (std::max(seconds / point.seconds, point.seconds / seconds) < odd) continue;
+      sentences.push_back(
+          fmt::format("Your point at {} GPUs is {:.3g} s, and {:.3g} s is as near as usual "
+                      "constants come: check "
+                      "its batch, plan and framework.",
+                      point.links.gpus, point.seconds, seconds));
+    }
+    return sentences;
+  }
+
   [[nodiscard]] AnsweredPlan answer(const ParallelPlan& plan, int ranks) const {
     const ParallelHardware hardware = on(ranks);
     Setting setting = setting_of(*file_, *question_, hardware);
@@ -168,7 +187,15 @@ void add_rows(const Answers& answers, const std::vector<AskedPlan>& plans,
   if (call.rows.empty()) {
     throw ConfigError(fmt::format("No plan can run. The first: {}", left_out.front()));
   }
-  for (const std::string& why : left_out) call.notes.push_back("left out: " + why);
+  constexpr std::size_t most_shown = 2;
+  for (std::size_t i = 0; i < std::min(most_shown, left_out.size()); ++i) {
+    call.notes.push_back("left out: " + left_out[i]);
+  }
+  if (left_out.size() > most_shown) {
+    call.notes.push_back(
+        fmt::format("left out, too: {}",
+                    counted(static_cast<long long>(left_out.size() - most_shown), "other row")));
+  }
 }
 
 /// A sentence on a framework whose habits no training decided.
@@ -242,11 +269,21 @@ int most_gpus(const std::vector<AskedPlan>& plans, const std::vector<std::string
   return most;
 }
 
+/// The sizes of the network for sequences of the length asked for. A long one does not make the
+/// network, whose scores would be absurdly large, unless it has a table of positions.
+model::memory::TransformerShape shape_of(const TrainingOptions& training, const Network& network) {
+  model::memory::TransformerShape shape = model::memory::transformer_shape(network);
+  if (training.sequence == 0) return shape;
+  if (shape.positions > 0) return model::memory::transformer_shape(training.find_network());
+  shape.sequence = training.sequence;
+  return shape;
+}
+
 /// The question; what the command line leaves open is usual, and becomes a note.
 ParallelQuestion question_of(const ParallelInputs& inputs, const Network& network,
                              bool is_dtype_stated, int gpus, std::vector<std::string>& notes) {
   ParallelQuestion question;
-  question.shape = model::memory::transformer_shape(network);
+  question.shape = shape_of(*inputs.training, network);
   question.global_batch = inputs.global_batch.value_or(gpus);
   question.precision = is_dtype_stated ? precision_of(*inputs.training) : Precision::half;
   question.framework = inputs.framework.empty() ? usual_framework : inputs.framework;
@@ -305,7 +342,9 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
                                   const DocumentOutput& output) const {
   const TrainingOptions& training = *inputs.training;
   const bool is_dtype_stated = dtype_->count() > 0;
-  const Network network = training.find_network();
+  TrainingOptions usual_length = training;
+  usual_length.sequence = 0;
+  const Network network = usual_length.find_network();
   const Cluster cluster = training.find_machine().cluster;
   std::vector<AskedPlan> plans;
   std::ranges::transform(plans_, std::back_inserter(plans), asked_plan);
@@ -323,6 +362,7 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
                                     static_cast<double>(call.question.shape.sequence));
     answers.fit(plans.front(), points);
     for (const MeasuredIteration& point : points) call.measured.push_back(point.ranks);
+    for (std::string& doubt : answers.doubts()) call.notes.push_back(std::move(doubt));
   }
   add_rows(answers, plans, inputs.ranks, call);
   note_framework(call);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double shared = 0.8;  ///< correlation of the errors of a plan and of one measured anew
 constexpr double again = 0.9;   ///< factor on it for each doubling of GPUs
+constexpr double widest = 4;    ///< interval over that before; points beyond it are wrong
 
 }  // namespace
 
@@ -27,7 +28,7 @@ TimeRange range_by_points(const TimeRange& before, const IntervalConstants& cons
   const double correlation = shared * std::pow(again, doublings);
   const double left = squares / static_cast<double>(points.size());
   const double after = std::sqrt((1 - correlation * correlation) * deviation * deviation + left);
-  const double factor = std::min(1.0, after / deviation);
+  const double factor = std::min(widest, after / deviation);
   return {std::pow(before.low, factor), std::pow(before.high, factor)};
 }
 

@@ -10,9 +10,10 @@ namespace dlscale::model::parallel_time {
 /// GPUs. With the deviation s before it, in logarithms:
 ///   s'² = s² (1 - ρ²) + r²;   ρ = shared · again^d, with d doublings of GPUs to the nearest point
 ///   r² = mean square of ln(measured / predicted) at the points, by the fitted constants
-/// and s' ≤ s. [derived: the error at the plan and at a point, jointly normal; ρ chosen so that the
-/// intervals of published series hold, docs/explanation/beyond-data-parallelism.md]
-/// `setting` has the fitted constants; `gpus` ≥ 1 are those of the plan. Requires points.
+/// Points that contradict the constants widen it, to 4 s at most. [derived: the error at the plan
+/// and at a point, jointly normal; ρ chosen so that the intervals of published series hold,
+/// docs/explanation/beyond-data-parallelism.md] `setting` has the fitted constants; `gpus` ≥ 1 are
+/// those of the plan. Requires points.
 TimeRange range_by_points(const TimeRange& before, const IntervalConstants& constants,
                           const Setting& setting, std::span<const MeasuredPoint> points,
                           double gpus);

@@ -233,7 +233,7 @@ TEST(MeasuredPlans, GetANarrowerIntervalThatWidensWithDistance) {
   EXPECT_LT(here.high, answer.range.high);
   EXPECT_GT(here.low, answer.range.low);
   EXPECT_GT(range(answer.seconds(), 8 * links.gpus).high, here.high);
-  EXPECT_EQ(range(3 * answer.seconds(), links.gpus).high, answer.range.high);
+  EXPECT_GT(range(3 * answer.seconds(), links.gpus).high, answer.range.high);
 }
 
 TEST(ParallelHardwares, AreOfClustersOfGpus) {
