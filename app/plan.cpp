@@ -1,4 +1,5 @@
-// dlscale plan: finds the best schedule, bucket size, batch and number of ranks within limits.
+// dlscale plan: finds the best schedule, bucket size, batch and number of ranks within limits, or
+// the best of all parallel plans of a transformer.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +17,7 @@
 #include "app/options/training_options.hpp"
 #include "app/options/training_time_options.hpp"
 #include "app/predict/plan_options.hpp"
+#include "app/predict/plan_parallel.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "model/machine/machine.hpp"
@@ -28,6 +30,7 @@ namespace {
 struct PlanVerbOptions {
   TrainingOptions training;
   PlanOptions plan;
+  ParallelPlanOptions parallel;
   FrameworkOption framework;
   MeasuredOption measured;
   DocumentOutput output;
@@ -93,6 +96,11 @@ void set_level(const PlanVerbOptions& options, const Network& network, Run run,
 ExitCode plan(PlanVerbOptions& options) {
   options.training.check_hardware();
   const Network network = options.training.find_network();
+  if (options.parallel.are_meant(network)) {
+    options.output.write(
+        options.parallel.answer(network, options.training, options.plan, options.framework.name));
+    return ExitCode::ok;
+  }
   expect_samples(network, options.plan.samples > 0);
   options.training.values = resolved_values(network, options);
   model::Machine machine = options.training.find_machine();
@@ -115,12 +123,14 @@ void group_plan_options(CLI::App& verb) {
   group_options(
       verb,
       {{"What to plan", {"--network", "--epochs", "--target"}},
-       {"On what", {"--cluster", "--machine", "--measured", "--inter-node-bandwidth"}},
+       {"On what", {"--cluster", "--machine", "--measured"}},
        {"What to choose from",
-        {"--ranks", "--max-ranks", "--batch", "--global-batch", "--schedules", "--framework"}},
+        {"--ranks", "--max-ranks", "--batch", "--global-batch", "--schedules", "--parallel",
+         "--framework"}},
        {"Limits and objective", {"--time-limit", "--cost-per-gpu-hour", "--budget", "--objective"}},
        {"Output", {"--format", "--output"}},
-       {"Advanced: hardware", {"--inter-node-latency"}},
+       {"Advanced: parallel plans of transformers", {"--fits", "--launch-options"}},
+       {"Advanced: hardware", {"--inter-node-bandwidth", "--inter-node-latency"}},
        {"Advanced: exchange of gradients",
         {"--synchronisation", "--all-reduce", "--buckets", "--cycle", "--fusion-threshold",
          "--partition", "--credit", "--servers", "--sharding", "--transport", "--server-clients"}},
@@ -141,19 +151,21 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
   declare_settings(verb, options->training.values);
   options->training.declare_training(verb);
   options->output.declare(verb);
+  options->parallel.declare(verb);
   group_plan_options(verb);
   verb.footer(
       "Exit code 2: no plan is within the limits.\n"
       "Example: dlscale plan --network resnet50 --cluster p40x16 --target imagenet-75.9\n"
       "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --epochs 90 --time-limit "
-      "7d");
+      "7d\n"
+      "Example: dlscale plan --network llama3_70b --cluster dgx_h100 --ranks 512");
   verb.callback([options, &result] { result = plan(*options); });
 }
 
 }  // namespace
 
 extern const Verb plan_verb{
-    "plan", "Choose schedule, buckets, batch and ranks under limits of time and cost",
+    "plan", "Choose schedule, buckets, batch and ranks, or a parallel plan, under limits",
     declare_plan};
 
 }  // namespace dlscale::app

@@ -66,10 +66,11 @@ bool is_open_folder(const fs::path& folder) {
 fs::path config_root() {
   if (const char* chosen = std::getenv("DLSCALE_CONFIGS"); chosen != nullptr) {
     if (is_open_folder(chosen)) return chosen;
-    throw ConfigError(fmt::format(
-        "DLSCALE_CONFIGS is \"{}\", which is not a folder that can be read. Set it to the folder that holds "
-        "networks/ and clusters/, or unset it.",
-        chosen));
+    throw ConfigError(
+        fmt::format("DLSCALE_CONFIGS is \"{}\", which is not a folder that can be read. Set it to "
+                    "the folder that holds "
+                    "networks/ and clusters/, or unset it.",
+                    chosen));
   }
   static const fs::path beside = beside_program();
   for (const fs::path& root : {beside, fs::path(DLSCALE_CONFIGS_AT_BUILD)}) {
@@ -94,6 +95,10 @@ fs::path find_config(std::string_view group, std::string_view name) {
   }
   fs::path path = config_root() / group / fmt::format("{}.yaml", name);
   std::error_code error;
+  if (!name.empty() && fs::is_regular_file(path, error)) return path;
+  std::string underscored(name);
+  std::ranges::replace(underscored, '-', '_');
+  path = config_root() / group / fmt::format("{}.yaml", underscored);
   if (!name.empty() && fs::is_regular_file(path, error)) return path;
   check_kind(name, group);
   const std::vector<std::string> names = nearest_first(name, config_names(group));

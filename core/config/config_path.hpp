@@ -12,7 +12,7 @@ namespace dlscale {
 std::filesystem::path config_root();
 
 /// File of the configuration `name` of a group ("networks"). A name with a slash or ending in .yaml
-/// is a path. Throws ConfigError, which lists the available names, nearest first.
+/// is a path. A dash stands for an underscore where only that is there. Throws ConfigError, which lists the available names, nearest first.
 std::filesystem::path find_config(std::string_view group, std::string_view name);
 
 /// All names in a group, sorted.

@@ -193,6 +193,7 @@ ScoreReport score_report(const CaseFile& file, const NamedPredictions& predictio
     report.by_sheets.push_back(scored_where_covered(file, each, choice));
   }
   report.by_nodes = scores_by_nodes(file, predictions, choice);
+  report.choices = plan_choices(file, report.predictions.judged);
   report.not_measured = static_cast<std::size_t>(std::ranges::count_if(
       file.outcomes, [](const cases::Outcome& outcome) { return !outcome.measured; }));
   report.unknown = unknown_ids(file, predictions.predictions);

@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/cases/prediction.hpp"
+#include "report/score/choice_score.hpp"
 #include "report/score/judged_case.hpp"
 #include "report/table/table.hpp"
 
@@ -80,6 +81,8 @@ struct ScoreReport {
   /// Scores for one node, then for several, whatever the grouping. Empty if all cases are of one
   /// kind, or if only some were chosen.
   std::vector<NodeScore> by_nodes = {};
+  /// Choices among measured plans of trainings beyond data parallelism.
+  std::vector<PlanChoice> choices = {};
   std::size_t not_measured = 0;           ///< cases without a measurement
   std::vector<std::string> unknown = {};  ///< ids of predictions without a case in the file
   /// Ids of cases with a number that has no prediction, in the order of the file.

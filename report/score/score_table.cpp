@@ -337,6 +337,28 @@ Json limits_list(const ScoreReport& report, const ScoreLimits& limits) {
   return list;
 }
 
+Json choices_object(const std::vector<PlanChoice>& choices) {
+  Json sets = Json::object();
+  for (const ChoiceScore& score : choice_scores(choices)) {
+    sets[score.set] = {{"trainings", score.trainings},
+                       {"plans", score.plans},
+                       {"best_chosen", score.right},
+                       {"median_loss", number(score.median_loss)},
+                       {"mean_loss", number(score.mean_loss)},
+                       {"greatest_loss", number(score.greatest_loss)}};
+  }
+  Json trainings = Json::array();
+  for (const PlanChoice& choice : choices) {
+    trainings.push_back({{"set", choice.set},
+                         {"training", choice.training},
+                         {"plans", choice.plans},
+                         {"chosen", choice.chosen},
+                         {"best", choice.best},
+                         {"loss", number(choice.loss)}});
+  }
+  return {{"sets", std::move(sets)}, {"trainings", std::move(trainings)}};
+}
+
 Json score_object(const ScoreReport& report, const ScoreLimits& limits) {
   const CaseChoice& choice = report.choice;
   Json by_nodes = Json::object();
@@ -360,6 +382,7 @@ Json score_object(const ScoreReport& report, const ScoreLimits& limits) {
       {"missing", report.missing()},
       {"unknown", report.unknown},
       {"not_measured", report.not_measured}};
+  if (!report.choices.empty()) answer["choices"] = choices_object(report.choices);
   for (const ScoredPredictions& each : report.by_sheets) {
     answer["by_sheets"].push_back(scored_object(each));
   }
@@ -373,6 +396,7 @@ Document score_document(const ScoreReport& report, const ScoreLimits& limits) {
                             worst_table(report)};
   if (!report.by_sheets.empty()) tables.insert(tables.begin() + 3, sheets_table(report));
   if (!report.by_nodes.empty()) tables.insert(tables.begin() + 1, nodes_table(report));
+  if (!report.choices.empty()) tables.push_back(choice_table(choice_scores(report.choices)));
   return {sentence(report, limits), std::move(tables), records(report),
           json_answer("dlscale.score", [report, limits] { return score_object(report, limits); })};
 }

@@ -23,6 +23,7 @@ std::vector<Axis> axes_of(const parallel::ParallelPlan& plan, const parallel::Ax
 }  // namespace
 
 std::optional<Strides> strides_of(const parallel::ParallelPlan& plan) {
+  if (plan.order == parallel::all_axes) return {};
   const std::vector<Axis> axes = axes_of(plan, plan.order);
   if (axes == axes_of(plan, parallel::all_axes)) return {};
   if (plan.experts > 1) {

@@ -1,0 +1,25 @@
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "core/parallel/plan.hpp"
+
+namespace dlscale::model::parallel_search {
+
+/// The plans that a framework runs as it is published. docs/explanation/parallel-search.md names
+/// versions and sources.
+struct FrameworkWays {
+  std::string_view name;      ///< as --launch-options has it: "megatron"
+  std::string_view title;     ///< as people write it: "Megatron-LM"
+  std::string_view left_out;  ///< a sentence: plans that it does not run
+  bool (*runs)(const parallel::ParallelPlan& plan);
+};
+
+/// Megatron-LM, DeepSpeed, torchtitan and nanotron.
+std::span<const FrameworkWays> framework_ways();
+
+/// The framework that free text names, whatever the case of its letters: "NeMo 25.04" is
+/// Megatron's. nullptr for any other.
+const FrameworkWays* ways_of(std::string_view framework);
+
+}  // namespace dlscale::model::parallel_search

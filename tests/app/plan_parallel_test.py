@@ -1,0 +1,139 @@
+"""plan over all parallel plans of a transformer: what it answers, prints for frameworks, and refuses."""
+
+import csv
+import io
+import json
+import re
+
+from program import ProgramTest, main, run
+
+WORDS = ["plan", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64]
+
+
+def product(plan):
+    return plan["tensor"] * plan["context"] * plan["stages"] * plan["data"]
+
+
+class PlanParallel(ProgramTest):
+    def plan(self, *more, words=WORDS):
+        result = run(*words, *more, "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def lines(self, framework, *more):
+        """The best plan that the framework runs, and its launch options by name."""
+        answer = self.plan("--framework", framework, *more)
+        self.assertEqual(answer["launch"]["framework"], framework)
+        return answer["best"][0], answer["launch"]["lines"]
+
+    def test_the_best_uses_all_gpus_and_fits(self):
+        answer = self.plan("--global-batch", 512)
+        self.assertEqual((answer["schema"], answer["fits"]), ("dlscale.parallel_plan", "surely"))
+        self.assertGreater(answer["timed"] + answer["not_fitting"], 10_000)
+        self.assertGreater(answer["not_fitting"], 0)
+        for plan in answer["best"] + answer["neighbours"] + answer["memory_front"]:
+            self.assertEqual(product(plan), 64)
+            self.assertGreaterEqual(plan["memory_free_bytes"], 0)
+            self.assertLess(plan["t_iter_low_s"], plan["t_iter_s"])
+            self.assertGreater(plan["t_iter_high_s"], plan["t_iter_s"])
+            self.assertGreaterEqual(plan["of_best"], 1)
+        splits = [(p["tensor"], p["context"], p["stages"], p["data"]) for p in answer["best"]]
+        self.assertEqual(len(set(splits)), len(splits))
+        times = [plan["t_iter_s"] for plan in answer["best"]]
+        self.assertEqual(times, sorted(times))
+        changes = [plan["change"] for plan in answer["neighbours"]]
+        self.assertTrue(any(re.match(r"tensor \d+ instead of \d+$", change) for change in changes), changes)
+        self.assertEqual(answer, self.plan("--global-batch", 512), "the same answer each time")
+
+    def test_a_dash_finds_the_network(self):
+        dashed = self.plan(words=["plan", "--network", "llama3-70b", *WORDS[3:]])
+        self.assertEqual(dashed["network"], "llama3_70b")
+
+    def test_choices_hold(self):
+        answer = self.plan("--parallel", "tensor=4,recompute=none/full,zero=1,micro_batch=1/2")
+        for plan in answer["best"]:
+            self.assertEqual((plan["tensor"], plan["zero"]), (4, 1))
+            self.assertIn(plan["recompute"], ("none", "full"))
+            self.assertIn(plan["micro_batch"], (1, 2))
+        wide = self.plan("--parallel", "tensor=16")
+        self.assertEqual(wide["best"][0]["tensor"], 16)
+
+    def test_more_gpus_and_cost(self):
+        words = ["plan", "--network", "llama2_7b", "--cluster", "dgx_h100", "--global-batch", 64, "--max-ranks", 64]
+        quick = self.plan(words=words)
+        gpus = [plan["gpus"] for plan in quick["gpu_front"]]
+        self.assertEqual(gpus, sorted(gpus))
+        self.assertEqual(quick["best"][0]["gpus"], 64)
+        cheap = self.plan("--objective", "cost", "--cost-per-gpu-hour", 2, words=words)
+        self.assertLess(cheap["best"][0]["gpus"], 64)
+        self.assertTrue(any("GPU hour" in note for note in cheap["notes"]))
+
+    def test_the_words_of_megatron(self):
+        best, lines = self.lines("megatron", "--parallel", "stages=4,tensor=4,schedule=interleaved")
+        options = dict(line.split(" ", 1) if " " in line else (line, "") for line in lines)
+        self.assertEqual(int(options["--tensor-model-parallel-size"]), 4)
+        self.assertEqual(int(options["--pipeline-model-parallel-size"]), 4)
+        self.assertEqual(int(options["--num-layers-per-virtual-pipeline-stage"]), 80 // 4 // best["chunks"])
+        self.assertEqual(int(options["--micro-batch-size"]), best["micro_batch"])
+        self.assertEqual(int(options["--global-batch-size"]), 64)
+        self.assertEqual("--sequence-parallel" in options, best["sequence_parallel"])
+        self.assertEqual("--use-distributed-optimizer" in options, best["zero"] > 0)
+        self.assertEqual("--recompute-granularity" in options, best["recompute"] != "none")
+        uneven, lines = self.lines("megatron", "--ranks", 48, "--global-batch", 48, "--parallel", "stages=3")
+        layout = [line for line in lines if line.startswith("--pipeline-model-parallel-layout")][0]
+        self.assertEqual(sum(int(number) for number in re.findall(r"t\*(\d+)", layout)), 80)
+        self.assertEqual(len(uneven["stage_layers"]), 3)
+
+    def test_the_words_of_deepspeed(self):
+        best, lines = self.lines("deepspeed")
+        settings = json.loads("\n".join(line for line in lines if not line.startswith("#")))
+        self.assertEqual(settings["zero_optimization"]["stage"], best["zero"])
+        batch = settings["train_micro_batch_size_per_gpu"] * settings["gradient_accumulation_steps"]
+        self.assertEqual(batch * best["data"], settings["train_batch_size"])
+        self.assertEqual(best["tensor"], 1)
+
+    def test_the_words_of_torchtitan(self):
+        best, lines = self.lines("torchtitan")
+        settings = dict(line.split(" = ") for line in lines if " = " in line)
+        replicas = int(settings["data_parallel_replicate_degree"]) * int(settings["data_parallel_shard_degree"])
+        self.assertEqual(replicas, best["data"])
+        self.assertEqual(int(settings["tensor_parallel_degree"]), best["tensor"])
+        self.assertEqual(settings["mode"], f'"{best["recompute"]}"')
+        self.assertIn("[activation_checkpoint]", lines)
+        self.assertIn(best["zero"], (0, 2, 3))
+
+    def test_the_words_of_nanotron(self):
+        best, lines = self.lines("nanotron")
+        settings = dict(line.strip().split(": ") for line in lines if ": " in line)
+        self.assertEqual([int(settings[key]) for key in ("dp", "pp", "tp")], [best["data"], best["stages"], best["tensor"]])
+        batch = int(settings["micro_batch_size"]) * int(settings["batch_accumulation_per_replica"])
+        self.assertEqual(batch * best["data"], 64)
+        self.assertEqual(settings["tp_mode"], "REDUCE_SCATTER" if best["sequence_parallel"] else "ALL_REDUCE")
+        self.assertLessEqual(best["zero"], 1)
+
+    def test_tables_and_records(self):
+        table = run(*WORDS).stdout
+        for words in ("plans timed", "do not fit", "launch options", "--tensor-model-parallel-size", "one choice made otherwise"):
+            self.assertIn(words, table)
+        rows = list(csv.DictReader(io.StringIO(run(*WORDS, "--format", "csv").stdout)))
+        self.assertEqual({row["part"] for row in rows} - {"memory"}, {"best", "neighbour"})
+        self.assertTrue(all(float(row["t_iter_s"]) > 0 for row in rows))
+
+    def test_what_it_refuses(self):
+        small = ["plan", "--network", "llama3_70b", "--cluster", "dgx_h100"]
+        for words, parts in [
+            ([*small, "--ranks", 4], ["No plan surely fits", "GB more", "--ranks"]),
+            ([*WORDS, "--parallel", "tensor=4", "--epochs", 1], ["--parallel", "--epochs"]),
+            (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--fits", "likely"], ["resnet50", "attention"]),
+            ([*WORDS, "--parallel", "tensor=3"], ["No plan can be"]),
+            ([*WORDS, "--parallel", "tensors=4"], ["tensors", "tensor"]),
+            ([*WORDS, "--objective", "efficiency"], ["efficiency", "time, cost"]),
+            ([*WORDS, "--launch-options", "megatorn"], ["megatorn", "megatron"]),
+            ([*WORDS, "--framework", "any", "--parallel", "schedule=zero_bubble,stages=4", "--launch-options", "nanotron"], ["nanotron", "zero bubbles"]),
+            (["plan", "--network", "gpt2", "--cluster", "dgx_h100", "--batch", 8], ["--samples"]),
+        ]:
+            self.assert_refused(run(*words), 2, *parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+#include "model/parallel/search/search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "core/base/error.hpp"
+#include "core/config/config_path.hpp"
+#include "core/parallel/plan_text.hpp"
+#include "model/parallel/search/rank_need.hpp"
+#include "model/parallel/timeline/part_costs.hpp"
+#include "tests/core/support.hpp"
+#include "tests/model/parallel/search_space.hpp"
+
+/// The search finds what trying all plans one by one finds.
+namespace dlscale::model::parallel_search {
+namespace {
+
+PlanSearch searched(const SearchQuestion& question, const Cluster& cluster, int threads = 2) {
+  return search_plans(parallel_time::parallel_times(), cluster, question, threads);
+}
+
+std::string text_of(const FoundPlan& found) {
+  return parallel::to_text(found.answered.answer.plan);
+}
+
+using SplitKey = std::tuple<int, int, int, int>;
+SplitKey split_of(const parallel::ParallelPlan& plan) {
+  return {plan.tensor, plan.context, plan.stages, plan.data};
+}
+
+/// Holds the search against all plans: the best of each split, the numbers of plans but for blocks,
+/// and the front.
+void expect_all_found(const SearchQuestion& question, const Cluster& cluster, int most_batch) {
+  const int gpus = question.gpus.front();
+  const std::vector<SlowPlan> all = all_plans(question, cluster, gpus, most_batch);
+  std::map<SplitKey, double> best;
+  std::size_t fit = 0;
+  std::size_t missed = 0;
+  for (const SlowPlan& one : all) {
+    const bool is_block = one.plan.recompute == parallel::Recompute::block;
+    if (!is_block) ++(one.fits ? fit : missed);
+    if (!one.fits) continue;
+    const auto [at, is_new] = best.emplace(split_of(one.plan), one.seconds);
+    if (!is_new) at->second = std::min(at->second, one.seconds);
+  }
+  ASSERT_FALSE(best.empty());
+  const PlanSearch search = searched(question, cluster);
+  EXPECT_EQ(search.splits, best.size());
+  EXPECT_EQ(search.missed, missed);
+  EXPECT_GE(search.timed, fit);  // with blocks
+  double last = 0;
+  for (const FoundPlan& found : search.best) {
+    const parallel::ParallelPlan& plan = found.answered.answer.plan;
+    EXPECT_NEAR(found.searched_s / best.at(split_of(plan)), 1, 1e-12) << text_of(found);
+    EXPECT_GE(found.score, last);
+    last = found.score;
+  }
+  const auto least = std::ranges::min_element(best, {}, [](const auto& one) { return one.second; });
+  const auto found = std::ranges::min_element(search.best, {}, &FoundPlan::searched_s);
+  EXPECT_NEAR(found->searched_s / least->second, 1, 1e-12);
+}
+
+TEST(ParallelSearch, FindsTheBestOfAllPlans) {
+  expect_all_found(question_of("gpt2", {4}, 8), load_cluster("dgx_a100"), 8);
+}
+
+TEST(ParallelSearch, FindsTheBestWhereMemoryIsShort) {
+  const SearchQuestion question = question_of("gpt2_xl", {4}, 4);
+  const Cluster cluster = load_cluster("p3_16xlarge");
+  EXPECT_GT(searched(question, cluster).missed, 0U);
+  expect_all_found(question, cluster, 4);
+}
+
+TEST(ParallelSearch, FindsTheBestThatLikelyFits) {
+  SearchQuestion question = question_of("gpt2_large", {4}, 2);
+  question.fit = Fit::likely;
+  expect_all_found(question, load_cluster("p3_16xlarge"), 2);
+}
+
+TEST(ParallelSearch, FindsTheBestOfEachFramework) {
+  for (const FrameworkWays& ways : framework_ways()) {
+    expect_all_found(question_of("gpt2", {4}, 4, std::string(ways.name)), load_cluster("dgx_a100"),
+                     4);
+  }
+}
+
+TEST(ParallelSearch, FindsUnevenStages) {
+  expect_all_found(question_of("gpt2", {5}, 5), load_cluster("dgx_a100"), 5);
+}
+
+/// Choices that leave one plan, whose score is the search's own number.
+PlanChoices only(const parallel::ParallelPlan& plan) {
+  PlanChoices choices;
+  choices.tensor = {plan.tensor};
+  choices.context = {plan.context};
+  choices.stages = {plan.stages};
+  choices.data = {plan.data};
+  choices.experts = {plan.experts};
+  choices.chunks = {plan.chunks};
+  choices.micro_batch = {plan.micro_batch.value_or(1)};
+  choices.zero = {plan.zero};
+  choices.zero_group = {plan.zero_group.value_or(0)};
+  choices.schedules = {plan.schedule};
+  choices.sequence_parallel = {plan.sequence_parallel ? 1 : 0};
+  choices.recompute = {plan.recompute};
+  return choices;
+}
+
+TEST(ParallelSearch, TimesEachPlanAsPredictPlanDoes) {
+  const Cluster cluster = load_cluster("dgx_h100");
+  for (const char* network : {"llama2_7b", "mixtral_8x7b"}) {
+    SearchQuestion question = question_of(network, {16}, 32);
+    const PlanSearch some = searched(question, cluster);
+    std::vector<FoundPlan> plans = some.best;
+    for (const PlanNeighbour& each : some.neighbours) plans.push_back(each.plan);
+    plans.insert(plans.end(), some.memory_front.begin(), some.memory_front.end());
+    ASSERT_GT(plans.size(), 15U);
+    for (const FoundPlan& found : plans) {
+      const parallel::ParallelPlan& plan = found.answered.answer.plan;
+      const double seconds = found.answered.answer.seconds();
+      const bool is_exact = !parallel_time::is_simulated(plan);
+      EXPECT_NEAR(found.searched_s / seconds, 1, is_exact ? 1e-12 : 0.1) << text_of(found);
+      question.choices = only(found.answered.answer.plan);
+      const PlanSearch alone = searched(question, cluster, 1);
+      ASSERT_EQ(alone.best.size(), 1U) << text_of(found);
+      EXPECT_EQ(text_of(alone.best.front()), text_of(found));
+    }
+  }
+}
+
+TEST(ParallelSearch, NeedsAsMuchMemoryAsPredictPlanSays) {
+  SearchQuestion question = question_of("gpt2", {6}, 12);
+  const Cluster cluster = load_cluster("dgx_a100");
+  const auto hardware = parallel_time::parallel_hardware(cluster, 6);
+  const auto setting =
+      parallel_time::setting_of(parallel_time::parallel_times(), question.training, hardware);
+  const memory::Implementation way = memory::implementation_of("");
+  std::size_t tried = 0;
+  for (SlowPlan& one : all_plans(question, cluster, 6, 2)) {
+    one.plan.bytes = parallel_time::state_bytes_of(*setting.family, {});
+    const memory::MemorySetup setup =
+        parallel_time::memory_setup_of(question.training, setting, one.plan);
+    const memory::RankMemory whole = memory::rank_memory(question.training.shape, setup, way);
+    const memory::MemoryEstimate peak =
+        whole.peak(whole.worst(memory::MemoryCounter::device).stage, memory::MemoryCounter::device);
+    const memory::MemoryEstimate fast = rank_need(question.training.shape, setup, way);
+    ASSERT_NEAR(fast.bytes / peak.bytes, 1, 1e-12) << parallel::to_text(one.plan);
+    ASSERT_NEAR(fast.high / peak.high, 1, 1e-12) << parallel::to_text(one.plan);
+    ASSERT_LE(least_need(question.training.shape, setup), peak.bytes * (1 + 1e-12));
+    ++tried;
+  }
+  EXPECT_GT(tried, 1000U);
+}
+
+TEST(ParallelSearch, AnswersTheSameOnAnyNumberOfThreads) {
+  const SearchQuestion question = question_of("llama2_7b", {8, 16}, 16);
+  const Cluster cluster = load_cluster("dgx_a100");
+  const PlanSearch one = searched(question, cluster, 1);
+  for (const int threads : {2, 3}) {
+    const PlanSearch other = searched(question, cluster, threads);
+    EXPECT_EQ(other.timed, one.timed);
+    EXPECT_EQ(other.missed, one.missed);
+    ASSERT_EQ(other.best.size(), one.best.size());
+    for (std::size_t i = 0; i < one.best.size(); ++i) {
+      EXPECT_EQ(text_of(other.best[i]), text_of(one.best[i]));
+    }
+    ASSERT_EQ(other.neighbours.size(), one.neighbours.size());
+    for (std::size_t i = 0; i < one.neighbours.size(); ++i) {
+      EXPECT_EQ(text_of(other.neighbours[i].plan), text_of(one.neighbours[i].plan));
+    }
+    ASSERT_EQ(other.gpu_front.size(), one.gpu_front.size());
+  }
+}
+
+TEST(ParallelSearch, ReturnsOnlyPlansThatCanBeAndFit) {
+  const SearchQuestion question = question_of("llama3_70b", {64}, 64, "Megatron-LM");
+  const PlanSearch search = searched(question, load_cluster("dgx_h100"));
+  ASSERT_GT(search.best.size(), 3U);
+  std::vector<FoundPlan> plans = search.best;
+  for (const PlanNeighbour& each : search.neighbours) plans.push_back(each.plan);
+  plans.insert(plans.end(), search.memory_front.begin(), search.memory_front.end());
+  for (const FoundPlan& found : plans) {
+    const parallel_time::ParallelAnswer& answer = found.answered.answer;
+    EXPECT_TRUE(
+        parallel::faults(answer.plan, 64, parallel_time::facts_of(question.training)).empty());
+    EXPECT_TRUE(question.ways->runs(answer.plan)) << text_of(found);
+    EXPECT_TRUE(answer.verdict.fits && answer.verdict.is_sure) << text_of(found);
+  }
+}
+
+TEST(ParallelSearch, FrontsHoldNothingThatAnotherPlanBeats) {
+  const PlanSearch search =
+      searched(question_of("llama2_13b", {16}, 32, "megatron"), load_cluster("dgx_a100"));
+  ASSERT_GT(search.memory_front.size(), 2U);
+  for (std::size_t i = 1; i < search.memory_front.size(); ++i) {
+    EXPECT_GT(search.memory_front[i].score, search.memory_front[i - 1].score);
+    const auto high = [&](std::size_t at) {
+      const auto& memory = search.memory_front[at].answered.answer.memory;
+      return memory
+          .peak(memory.worst(memory::MemoryCounter::device).stage, memory::MemoryCounter::device)
+          .high;
+    };
+    EXPECT_LT(high(i), high(i - 1));
+  }
+  EXPECT_EQ(text_of(search.memory_front.front()), text_of(search.best.front()));
+  const PlanSearch more = searched(question_of("llama2_7b", {8, 16}, 16), load_cluster("dgx_a100"));
+  ASSERT_GT(more.gpu_front.size(), 1U);
+  for (std::size_t i = 1; i < more.gpu_front.size(); ++i) {
+    EXPECT_GT(more.gpu_front[i].gpus, more.gpu_front[i - 1].gpus);
+    EXPECT_LT(more.gpu_front[i].answered.answer.seconds(),
+              more.gpu_front[i - 1].answered.answer.seconds());
+  }
+}
+
+TEST(ParallelSearch, IsNoSlowerWhereMoreFits) {
+  for (const char* network : {"gpt2_large", "gpt2_xl", "gpt3_2.7b"}) {
+    SearchQuestion question = question_of(network, {16}, 16);
+    const Cluster cluster = load_cluster("p3_16xlarge");
+    const PlanSearch sure = searched(question, cluster);
+    question.fit = Fit::likely;
+    const PlanSearch likely = searched(question, cluster);
+    ASSERT_FALSE(sure.best.empty()) << network;
+    ASSERT_FALSE(likely.best.empty()) << network;
+    EXPECT_LE(likely.best.front().score, sure.best.front().score) << network;
+    EXPECT_GE(likely.timed, sure.timed - sure.timed / 2) << network;
+  }
+}
+
+TEST(ParallelSearch, IsNoSlowerWithMoreMemory) {
+  const test::TemporaryFolder folder;
+  const SearchQuestion question = question_of("gpt2_xl", {8}, 16);
+  Cluster cluster = load_cluster("p3_16xlarge");
+  const std::string sheet =
+      test::read_file(config_root() / "devices" / (cluster.device.sheet + ".yaml"));
+  double last = 1e18;
+  for (const char* memory : {"12 GB", "16 GB", "24 GB", "48 GB"}) {
+    cluster.device.sheet =
+        folder
+            .write(std::string(memory, 2) + "/v100_sxm2_16gb.yaml",
+                   test::replaced(sheet, "memory: 16 GB", std::string("memory: ") + memory))
+            .string();
+    const PlanSearch search = searched(question, cluster);
+    ASSERT_FALSE(search.best.empty()) << memory;
+    EXPECT_LE(search.best.front().score, last) << memory;
+    last = search.best.front().score;
+  }
+}
+
+TEST(ParallelSearch, CountsGpusWhereCostIsTheObjective) {
+  SearchQuestion question = question_of("gpt2", {1, 8}, 8);
+  const Cluster cluster = load_cluster("dgx_a100");
+  const PlanSearch quick = searched(question, cluster);
+  question.objective = Objective::cost;
+  const PlanSearch cheap = searched(question, cluster);
+  EXPECT_GT(quick.best.front().gpus, cheap.best.front().gpus);
+  const auto& answer = cheap.best.front().answered.answer;
+  EXPECT_NEAR(cheap.best.front().score / (answer.seconds() * cheap.best.front().gpus), 1, 1e-12);
+}
+
+TEST(ParallelSearch, NamesTheNearestPlanWhereNothingFits) {
+  const SearchQuestion question = question_of("gpt2_xl", {1}, 2);
+  const Cluster cluster = load_cluster("dgx1_p100");
+  const PlanSearch search = searched(question, cluster);
+  EXPECT_TRUE(search.best.empty());
+  EXPECT_EQ(search.timed, 0U);
+  double least = 1e18;
+  for (const SlowPlan& one : all_plans(question, cluster, 1, 2)) {
+    if (one.plan.recompute != parallel::Recompute::block) least = std::min(least, one.excess);
+  }
+  EXPECT_GT(least, 0);
+  EXPECT_NEAR(search.nearest_excess / least, 1, 1e-12);
+}
+
+TEST(ParallelSearch, RefusesWhatNoPlanCanBe) {
+  SearchQuestion question = question_of("gpt2", {8}, 8);
+  question.choices.tensor = {8};  // of 12 heads
+  EXPECT_THROW(searched(question, load_cluster("dgx_a100")), ConfigError);
+  EXPECT_THROW(parse_choices("tensor"), ConfigError);
+  EXPECT_THROW(parse_choices("tenser=2"), ConfigError);
+  EXPECT_THROW(parse_choices("tensor=2,tensor=4"), ConfigError);
+  EXPECT_THROW(parse_choices("zero=4"), ConfigError);
+  const PlanChoices choices = parse_choices("tensor=4/8,recompute=none/full,schedule=1f1b");
+  EXPECT_EQ(choices.tensor, (std::vector{4, 8}));
+  EXPECT_EQ(choices.recompute.size(), 2U);
+}
+
+}  // namespace
+}  // namespace dlscale::model::parallel_search
