@@ -276,6 +276,7 @@ std::optional<model::MeasuredLevel> measured_level(PredictOptions& options, cons
 }
 
 ExitCode predict_parallel(const PredictOptions& options) {
+  options.cost.check(options.training.asked());
   return options.parallel.predict({.training = &options,
                                    .ranks = options.ranks,
                                    .global_batch = options.global_batch.find(),
@@ -284,7 +285,9 @@ ExitCode predict_parallel(const PredictOptions& options) {
                                    .memory = options.memory,
                                    .notes = options.notes,
                                    .explain = options.explain.asked,
-                                   .trace = options.trace.path},
+                                   .trace = options.trace.path,
+                                   .tokens = options.training.tokens,
+                                   .cost = &options.cost},
                                   options.output);
 }
 

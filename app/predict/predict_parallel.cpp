@@ -18,11 +18,14 @@
 #include "core/parallel/plan_text.hpp"
 #include "core/run/run.hpp"
 #include "core/text/numbers.hpp"
+#include "model/goodput/parallel_plan.hpp"
+#include "model/goodput/training_cost.hpp"
 #include "model/machine/machine.hpp"
 #include "model/memory/transformer_shape.hpp"
 #include "model/parallel/answer/measured_range.hpp"
 #include "model/parallel/answer/remedies.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
+#include "report/goodput/training_cost_table.hpp"
 #include "report/parallel/parallel_memory.hpp"
 #include "report/parallel/parallel_table.hpp"
 
@@ -303,6 +306,25 @@ std::string dtype_of(const TrainingOptions& training, bool is_stated) {
                                    : training.few_bits;
 }
 
+/// The cost of a whole training by each plan.
+std::vector<model::goodput::TrainingCost> costs_of(const ParallelCall& call, const Cluster& cluster,
+                                                   const ParallelInputs& inputs) {
+  std::vector<model::goodput::TrainingCost> costs;
+  for (const AnsweredPlan& row : call.rows) {
+    model::goodput::CostQuestion question = model::goodput::parallel_plan_question(
+        cluster, call.question, row.hardware, row.answer, parse_tokens(inputs.tokens));
+    question.title =
+        fmt::format("{} on {} by {}", call.network, call.cluster, parallel::to_text(row.asked));
+    question.notes = call.notes;
+    if (!row.answer.verdict.fits) {
+      question.notes.emplace_back("The plan may not fit its devices: --fits has the verdict.");
+    }
+    inputs.cost->apply(question);
+    costs.push_back(model::goodput::training_cost(question));
+  }
+  return costs;
+}
+
 }  // namespace
 
 Precision precision_of(const TrainingOptions& training) {
@@ -331,16 +353,28 @@ void PredictParallel::declare(CLI::App& verb) {
       ->needs(plans);
   dtype_ = verb.get_option("--dtype");
   dtype_->description(dtype_->get_description() + "; of plans also fp8, fp4");
-  exclude_others(
-      verb, *plans,
-      {"--network", "--sequence", "--cluster", "--ranks", "--global-batch", "--framework",
-       "--dtype", "--memory", "--fits", "--measured", "--notes", "--inter-node-bandwidth",
-       "--explain", "--trace", "--format", "--color", "--output"});
+  exclude_others(verb, *plans, {"--network",      "--sequence",
+                                "--cluster",      "--ranks",
+                                "--global-batch", "--framework",
+                                "--dtype",        "--memory",
+                                "--fits",         "--measured",
+                                "--notes",        "--inter-node-bandwidth",
+                                "--explain",      "--trace",
+                                "--tokens",       "--cost-per-gpu-hour",
+                                "--mtbf",         "--checkpoint-every",
+                                "--spares",       "--power",
+                                "--format",       "--color",
+                                "--output"});
 }
 
 ExitCode PredictParallel::predict(const ParallelInputs& inputs,
                                   const DocumentOutput& output) const {
   const TrainingOptions& training = *inputs.training;
+  if (!inputs.tokens.empty() && (inputs.notes || fits_ || !inputs.trace.empty())) {
+    throw ConfigError(
+        "--tokens asks what a whole training costs; --fits, --notes and --trace ask about an "
+        "iteration. Leave one of them out.");
+  }
   const bool is_dtype_stated = dtype_->count() > 0;
   TrainingOptions usual_length = training;
   usual_length.sequence = 0;
@@ -366,6 +400,10 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   }
   add_rows(answers, plans, inputs.ranks, call);
   note_framework(call);
+  if (!inputs.tokens.empty()) {
+    output.write(report::training_cost_document(costs_of(call, cluster, inputs)));
+    return ExitCode::ok;
+  }
   if (inputs.notes) note_details(call);
   if (!inputs.trace.empty()) trace_parallel(call, inputs.trace);
   if (inputs.explain) {

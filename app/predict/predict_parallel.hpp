@@ -6,6 +6,7 @@
 
 #include "app/cli/document_output.hpp"
 #include "app/options/measured_option.hpp"
+#include "app/options/training_cost_options.hpp"
 #include "app/options/training_options.hpp"
 #include "core/base/error.hpp"
 #include "model/parallel/answer/compared_plans.hpp"
@@ -30,7 +31,9 @@ struct ParallelInputs {
   bool memory = false;
   bool notes = false;
   bool explain = false;
-  std::string trace = {};  ///< a file for a time line; empty: none
+  std::string trace = {};                     ///< a file for a time line; empty: none
+  std::string tokens = {};                    ///< of a whole training, as typed; may be empty
+  const TrainingCostOptions* cost = nullptr;  ///< not null
 };
 
 /// --parallel and --fits of predict: time and memory of transformers under parallel plans.

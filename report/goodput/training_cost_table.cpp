@@ -18,7 +18,7 @@ using model::goodput::TrainingCost;
 
 Fields<TrainingCost> question_fields() {
   const auto question = &TrainingCost::question;
-  return {{"plan", Meaning::key, via(question, &CostQuestion::title), "training", as::words},
+  return {{"training", Meaning::key, via(question, &CostQuestion::title)},
           {"devices", Meaning::key, via(question, &CostQuestion::devices), "devices", as::exact},
           {"samples", Meaning::key, via(question, &CostQuestion::samples)}};
 }
@@ -41,7 +41,14 @@ Document training_cost_document(std::span<const TrainingCost> trainings) {
   document.lead = lead_of(trainings);
   Table table = table_of(fields, trainings);
   table.title = "Cost of the whole training";
+  if (trainings.size() == 1) table.title = trainings.front().question.title;
   table.notes = training_cost_notes(trainings);
+  if (trainings.size() > 1) {
+    for (const TrainingCost& one : trainings) {
+      table.notes.push_back(
+          fmt::format("{} devices: {}", one.question.devices, one.question.title));
+    }
+  }
   document.tables = {table};
   document.records = records_of(fields, trainings);
   document.json = json_answer(

@@ -58,6 +58,21 @@ class TrainingCost(ProgramTest):
         measured = self.cost("--power", "gpu=500W,host=0W,pue=2", "--mtbf", "all=never")
         self.assertAlmostEqual(measured["energy_kwh"] / (2 * 0.5 * measured["device_hours"]), 1)
 
+    def test_parallel_plans_have_a_cost(self):
+        llama = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--global-batch", 1024, "--tokens", "15T"]
+        plan = ["--parallel", "tensor=8,sequence_parallel=true,stages=4,micro_batch=1,zero=1"]
+        [one] = self.trainings(*llama, "--ranks", 512, *plan, "--cost-per-gpu-hour", 2)
+        self.assertEqual(one["devices"], 512)
+        self.assertAlmostEqual(one["price"] / (2 * one["device_hours"]), 1)
+        self.assertGreater(one["with_failures_s"], one["without_failures_s"])
+        few, many = self.trainings(*llama, "--ranks", "512,1024", *plan)
+        self.assertEqual(few["with_failures_s"], one["with_failures_s"])
+        self.assertLess(many["with_failures_s"], few["with_failures_s"])
+        self.assertLess(many["goodput"], few["goodput"])
+        for more in ("--memory", "--fits", "--notes"):
+            self.assert_refused(run(*llama, "--ranks", 512, *plan, more), 2, "Leave one")
+        self.assert_refused(run(*llama[:-2], "--ranks", 512, *plan, "--spares", 1), 2, "needs a length")
+
     def test_what_cannot_be_is_refused_in_a_sentence(self):
         tokens = ["--ranks", 8, "--tokens", "3T"]
         for more, words in [
