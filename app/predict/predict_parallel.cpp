@@ -24,6 +24,7 @@
 #include "model/memory/transformer_shape.hpp"
 #include "model/parallel/answer/measured_range.hpp"
 #include "model/parallel/answer/remedies.hpp"
+#include "model/parallel/timeline/part_costs.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
 #include "report/goodput/training_cost_table.hpp"
 #include "report/parallel/parallel_memory.hpp"
@@ -118,6 +119,7 @@ class Answers {
       parallel::check(measured, point.ranks, facts_of(*question_));
       MeasuredPoint one{sizes_of(*question_, measured), on(point.ranks).links, point.time.si()};
       one.plan.stage_layers = layers_;
+      if (model::parallel_time::is_simulated(measured)) one.simulated = measured;
       points_.push_back(one);
     }
     const Setting setting = setting_of(*file_, *question_, on(points.front().ranks));
@@ -130,8 +132,7 @@ class Answers {
     std::vector<std::string> sentences;
     for (const MeasuredPoint& point : points_) {
       const Setting setting = setting_of(*file_, *question_, hardware_);
-      const double seconds =
-          iteration_time(with_constants(setting, *constants_, point.links), point.plan).total;
+      const double seconds = predicted_seconds(setting, *constants_, point);
       if (std::max(seconds / point.seconds, point.seconds / seconds) < odd) continue;
       sentences.push_back(
           fmt::format("Your point at {} GPUs is {:.3g} s, and {:.3g} s is as near as usual "

@@ -19,8 +19,8 @@ class ParallelTimeline(ProgramTest):
     def explained(self, plan):
         return json.loads(self.answered(*LLAMA, "--parallel", plan, "--explain", "--format", "json"))["explanations"][0]
 
-    def seconds(self, plan):
-        return json.loads(self.answered(*LLAMA, "--parallel", plan, "--format", "json"))["plans"][0]["t_iter_s"]
+    def seconds(self, plan, *more):
+        return json.loads(self.answered(*LLAMA, "--parallel", plan, *more, "--format", "json"))["plans"][0]["t_iter_s"]
 
     def test_parts_add_up_to_the_iteration(self):
         for plan in [PLAN, "tensor=2,zero=3,micro_batch=1", "stages=4,stage_layers=9/8/8/7,micro_batch=1"]:
@@ -47,6 +47,12 @@ class ParallelTimeline(ProgramTest):
     def test_the_order_of_ranks_counts(self):
         near = self.seconds("tensor=8,micro_batch=1")
         self.assertGreater(self.seconds("tensor=8,micro_batch=1,order=data/tensor/context/branches/stages"), near)
+
+    def test_a_point_that_was_predicted_moves_nothing(self):
+        for schedule in ["1f1b", "zero_bubble"]:
+            plan = f"tensor=2,stages=4,micro_batch=1,schedule={schedule}"
+            predicted = self.seconds(plan)
+            self.assertAlmostEqual(self.seconds(plan, "--measured", f"32={predicted} s") / predicted, 1, places=6)
 
     def test_a_trace_draws_each_stage(self):
         with tempfile.TemporaryDirectory() as folder:

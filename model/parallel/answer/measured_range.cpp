@@ -19,8 +19,7 @@ TimeRange range_by_points(const TimeRange& before, const IntervalConstants& cons
   double squares = 0;
   double doublings = std::numeric_limits<double>::infinity();
   for (const MeasuredPoint& point : points) {
-    const double predicted =
-        iteration_time(with_constants(setting, setting.constants, point.links), point.plan).total;
+    const double predicted = predicted_seconds(setting, setting.constants, point);
     squares += std::pow(std::log(point.seconds / predicted), 2);
     doublings = std::min(doublings, std::abs(std::log2(gpus / point.links.gpus)));
   }

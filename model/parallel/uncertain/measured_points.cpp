@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "model/parallel/timeline/part_costs.hpp"
+
 namespace dlscale::model::parallel_time {
 namespace {
 
@@ -41,8 +43,7 @@ constexpr int passes = 3;
 
 double logarithm(const Setting& setting, const TimeConstants& constants,
                  const MeasuredPoint& point) {
-  return std::log(
-      iteration_time(with_constants(setting, constants, point.links), point.plan).total);
+  return std::log(predicted_seconds(setting, constants, point));
 }
 
 struct Row {
@@ -109,6 +110,14 @@ Setting with_constants(const Setting& setting, const TimeConstants& constants, c
           device_rates(setting.rates.facts, setting.rates.precision, constants),
           Collectives(constants, links),
           setting.shape};
+}
+
+double predicted_seconds(const Setting& setting, const TimeConstants& constants,
+                         const MeasuredPoint& point) {
+  const Setting changed = with_constants(setting, constants, point.links);
+  return (point.simulated ? plan_time(changed, point.plan, *point.simulated)
+                          : iteration_time(changed, point.plan))
+      .total;
 }
 
 TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& setting,

@@ -1,6 +1,8 @@
 #pragma once
+#include <optional>
 #include <span>
 
+#include "core/parallel/plan.hpp"
 #include "model/parallel/time/iteration.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -10,10 +12,16 @@ struct MeasuredPoint {
   PlanSizes plan = {};
   Links links = {};    ///< of the GPUs that it ran on
   double seconds = 1;  ///< > 0
+  /// The plan whose pipeline is simulated (is_simulated()); absent: none is.
+  std::optional<parallel::ParallelPlan> simulated = {};
 };
 
 /// The same setting with other constants, and with the links of another number of GPUs.
 Setting with_constants(const Setting& setting, const TimeConstants& constants, const Links& links);
+
+/// The predicted seconds of a point with such constants.
+double predicted_seconds(const Setting& setting, const TimeConstants& constants,
+                         const MeasuredPoint& point);
 
 /// Constants as the points suggest them, by a Gaussian update of their logarithms:
 ///   (S⁻¹ + Jᵀ W⁻¹ J) δ = Jᵀ W⁻¹ r,  r = ln(measured / predicted),  w = 0.06² (1 + ((r - J
