@@ -117,6 +117,10 @@ class Changes {
   }
 
   void change_sizes() {
+    if (plan_.order != parallel::all_axes) {
+      try_plan("tensor groups within nodes", "order=tensor/context/branches/data/stages",
+               [](ParallelPlan& plan) { plan.order = parallel::all_axes; });
+    }
     if (plan_.tensor > 1 && !plan_.sequence_parallel) {
       try_plan("sequence parallelism", "sequence_parallel=true",
                [](ParallelPlan& plan) { plan.sequence_parallel = true; });

@@ -35,7 +35,8 @@ TEST(StepLosses, AddUpToTheIteration) {
 
 class OnDgx : public testing::Test {
  protected:
-  OnDgx() {
+  static ParallelQuestion asked() {
+    ParallelQuestion question;
     question.shape = {.layers = 32,
                       .hidden = 4096,
                       .heads = 32,
@@ -47,6 +48,7 @@ class OnDgx : public testing::Test {
                       .sequence = 8192};
     question.global_batch = 64;
     question.framework = "nanotron";
+    return question;
   }
   ParallelAnswer answer(const std::string& text) {
     plan = parallel::parse_plan(text);
@@ -64,7 +66,7 @@ class OnDgx : public testing::Test {
   }
 
   const ParallelTimeFile& file = parallel_times();
-  ParallelQuestion question;
+  ParallelQuestion question = asked();
   ParallelHardware hardware = parallel_hardware(load_cluster("dgx_h100"), 64);
   Setting setting = setting_of(file, question, hardware);
   parallel::ParallelPlan plan;
@@ -101,6 +103,12 @@ TEST_F(OnDgx, AnImprovedPlanIsPredictedAlike) {
     EXPECT_NEAR(now / answer("data=2,tensor=8,stages=4,micro_batch=1").seconds() - 1, one.gain,
                 1e-12);
   }
+}
+
+TEST_F(OnDgx, TheUsualOrderIsAnImprovement) {
+  const auto all =
+      changes("data=8,tensor=8,micro_batch=1,order=data/tensor/context/branches/stages");
+  EXPECT_TRUE(has(all, "tensor groups within nodes"));
 }
 
 TEST_F(OnDgx, ARefusedOrderIsNamed) {
