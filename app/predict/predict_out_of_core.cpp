@@ -70,8 +70,10 @@ std::string update_sentence(const Network& network, const report::OutOfCoreAnswe
       {model::server_update_rate});
   return fmt::format(
       "with Adam and its states on the host instead (ZeRO-Offload), a step takes {:.4g} ms, of "
-      "which the processor updates for {:.4g} ms at {:.3g} GB/s",
-      update.total.si() * 1e3, update.update.si() * 1e3, model::server_update_rate.si() / 1e9);
+      "which the processor updates for {:.4g} ms at {:.3g} GB/s; {:.3g} GB of weights stay on the "
+      "device",
+      update.total.si() * 1e3, update.update.si() * 1e3, model::server_update_rate.si() / 1e9,
+      update.device.si() / 1e9);
 }
 
 }  // namespace
@@ -97,6 +99,12 @@ report::Document PredictOutOfCore::predict(const Network& network, const model::
                                            const Run& run,
                                            const std::vector<std::string>& assumed) const {
   const Cluster& cluster = machine.cluster;
+  if (cluster.device.kind == DeviceKind::cpu) {
+    throw ConfigError(fmt::format(
+        "--out-of-core: the devices of cluster {} are processors, whose memory is the host's, so "
+        "that nothing can leave it. Name a cluster of GPUs.",
+        cluster.name));
+  }
   if (cluster.device.memory <= Bytes()) {
     throw ConfigError(fmt::format(
         "--out-of-core: cluster {} states no memory of its devices, so that nothing has to leave "

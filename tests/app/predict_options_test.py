@@ -31,6 +31,26 @@ class PredictOptions(ProgramTest):
         self.assertEqual(answer[0]["memory_bytes"], 2 * answer[1]["memory_bytes"])
         self.assertEqual(len(self.rows("--ranks", "1,2,4", "--batch", "32,64", "--memory", of="trainings")), 2)
 
+    def test_out_of_core_has_a_row_for_each_policy_or_the_outputs_of_one(self):
+        words = [*self.words, "--batch", 6144, "--out-of-core"]
+        rows = {row["policy"]: row for row in json.loads(run(*words, "--format", "json").stdout)["policies"]}
+        self.assertEqual(rows["keep"]["fits"], "no")
+        self.assertEqual(rows["optimal"]["fits"], "yes")
+        self.assertLessEqual(rows["optimal"]["peak_bytes"], rows["optimal"]["memory_bytes"])
+        self.assertLessEqual(max(map(len, run(*words).stdout.splitlines())), 100)
+        answer = json.loads(run(*words, "vdnn_all", "--format", "json").stdout)
+        self.assertEqual([row["policy"] for row in answer["policies"]], ["vdnn_all"])
+        self.assertIn("swap", [row["choice"] for row in answer["tensors"]])
+
+    def test_out_of_core_refuses_what_it_cannot_mean(self):
+        words = [*self.words, "--batch", 6144, "--out-of-core"]
+        self.assert_refused(run(*words, "keep"), 2, "the policy keep")
+        self.assert_refused(run(*words, "swap"), 2, "policy of out-of-core training")
+        self.assert_refused(run(*words, "--ranks", 4), 2, "--ranks")
+        self.assert_refused(run(*self.words, "--batch", "16,32", "--out-of-core"), 2, "one batch")
+        on_processors = ["predict", "--network", "alexnet", "--cluster", "stampede2_skx", "--batch", 64, "--out-of-core"]
+        self.assert_refused(run(*on_processors), 2, "processors")
+
     def test_limits_are_a_column_of_every_row(self):
         for row in self.rows("--ranks", "1,4,16", "--limits"):
             self.assertGreater(row["sheet_limit_images_per_s"], row["images_per_s"])
