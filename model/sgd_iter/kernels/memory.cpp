@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/network/kept_outputs.hpp"
-#include "core/network/step.hpp"
 #include "model/roofline/sheet/step_times.hpp"
+#include "model/sgd_iter/kernels/layer_memory.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -32,47 +31,13 @@ bool is_one_of(const Layer& layer) {
   return (std::holds_alternative<Kinds>(layer.kind) || ...);
 }
 
-/// Whether its output may overwrite its input.
-bool runs_in_place(const Network& network, const Layer& layer) {
-  return is_one_of<Relu>(layer) && only_reader(network, layer.inputs.front()) != nullptr &&
-         !is_one_of<Input>(network.layer(layer.inputs.front()));
-}
-
-/// Whether fused attention never writes the layer's output to memory.
-bool is_of_scores(const Layer& layer) {
-  return is_one_of<AttentionScores, AttentionSoftmax, RelativePositions, RelativeScores>(layer);
-}
-
 /// Elements of outputs that stay from forward to backward, for one sample.
-struct KeptElements {
-  double scores = 0;  ///< of attention
-  double others = 0;
-  double losses = 0;  ///< inputs of losses, of which a training in 16 bits keeps f32 beside
-};
-
-KeptElements kept_by_attention(const Network& network) {
-  KeptElements sum;
-  const std::vector<bool> kept = kept_outputs(network);
-  for (const Layer& layer : network.layers()) {
-    if (!kept[layer.id.index()]) continue;
-    (is_of_scores(layer) ? sum.scores : sum.others) += static_cast<double>(layer.output.elements());
-  }
-  return sum;
-}
-
-KeptElements all_outputs(const Network& network) {
-  KeptElements sum;
-  for (const Layer& layer : network.layers()) {
-    if (!runs_in_place(network, layer)) sum.others += static_cast<double>(layer.output.elements());
-  }
-  return sum;
-}
-
-KeptElements kept_of(const Network& network) {
-  KeptElements sum = network.has_attention() ? kept_by_attention(network) : all_outputs(network);
-  for (const Layer& layer : network.layers()) {
-    if (!is_loss(layer.kind)) continue;
-    sum.losses += static_cast<double>(layer.input_shapes.front().elements());
+LayerElements kept_of(const Network& network) {
+  LayerElements sum;
+  for (const LayerElements& layer : layer_elements(network)) {
+    sum.kept += layer.kept;
+    sum.scores += layer.scores;
+    sum.loss += layer.loss;
   }
   return sum;
 }
@@ -114,20 +79,7 @@ double least_kept_bytes(const Network& network, double element) {
 
 /// Bytes of the gradients that the backward pass of one layer reads and writes, for one sample.
 double most_gradient_bytes(const Network& network, double element, bool fused_attention) {
-  double most = 0;
-  for (const Step step : backward_steps(network)) {
-    if (step.pass != Pass::backward_data) continue;
-    const Layer& layer = network.layer(step.layer);
-    if (fused_attention && is_of_scores(layer)) continue;
-    double bytes = element * static_cast<double>(layer.output.elements());
-    const double copy = is_loss(layer.kind) && element < f32_bytes ? f32_bytes : 0;
-    for (const LayerId input : layer.inputs) {
-      if (fused_attention && is_of_scores(network.layer(input))) continue;
-      bytes += (element + copy) * static_cast<double>(network.layer(input).output.elements());
-    }
-    most = std::max(most, bytes);
-  }
-  return most;
+  return std::ranges::max(gradient_bytes(network, element, fused_attention));
 }
 
 /// Bytes of one sample during its copy to the device.
@@ -195,7 +147,7 @@ MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run
   const double low = element < f32_bytes ? element : 0;
   const double samples = run.batch;
   const OptimiserStates states = optimiser_states(network, traits);
-  const KeptElements kept = kept_of(network);
+  const LayerElements kept = kept_of(network);
   const bool fused = traits.fused_attention.value_or(true);
   const double scores = samples * element * kept.scores;
   const double loss_copy = element < f32_bytes ? f32_bytes : 0;
@@ -205,8 +157,8 @@ MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run
   constexpr Bytes most_of_libraries(1.5e9);
   return {.parameters = Bytes(f32_bytes * parameters),
           .states = with(f32_bytes, states.usual),
-          .activations = Bytes(samples * (element * kept.others + loss_copy * kept.losses) +
-                               (fused ? 0 : scores)),
+          .activations =
+              Bytes(samples * (element * kept.kept + loss_copy * kept.loss) + (fused ? 0 : scores)),
           .gradients = Bytes(samples * most_gradient_bytes(network, element, fused)),
           .batch = Bytes(samples * travelling(network, device, run)),
           .least_states = with(element, states.least),

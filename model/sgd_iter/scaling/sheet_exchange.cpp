@@ -83,10 +83,15 @@ SheetLink sheet_link_between(const Machine& machine, const Placement& placement)
 
 SheetDelays sheet_delays(const Machine& machine, const Placement& placement,
                          const Network& network) {
-  if (placement.ranks == 1 || network.parameter_count() == 0) return {};
+  return sheet_delays(machine, placement, network,
+                      static_cast<double>(network.parameter_count()) * f32_gradient);
+}
+
+SheetDelays sheet_delays(const Machine& machine, const Placement& placement, const Network& network,
+                         Bytes gradients) {
+  if (placement.ranks == 1 || gradients == Bytes()) return {};
   TrainingFacts facts = cluster_facts(machine, placement);
   facts.uneven_samples = has_uneven_samples(network);
-  const Bytes gradients = static_cast<double>(network.parameter_count()) * f32_gradient;
   const Parameters& p = nominal_scaling().parameters;
   SheetDelays delays;
   delays.waiting = scaling::waiting_share(facts, placement.ranks, p);

@@ -54,6 +54,9 @@ struct SheetDelays {
 /// Requires ≥ 1 rank; all are 0 on one.
 SheetDelays sheet_delays(const Machine& machine, const Placement& placement,
                          const Network& network);
+/// The delays of ranks that exchange only `gradients` ≥ 0 bytes of the network's.
+SheetDelays sheet_delays(const Machine& machine, const Placement& placement, const Network& network,
+                         Bytes gradients);
 
 /// The exchange of all gradients with parameter servers. [exchange_cost(), ScalingModel]
 struct SheetServers {
