@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -68,7 +70,9 @@ struct Setting {
 
 /// Samples per second of a pipeline.
 double rate(const Setting& setting, const Experiment& experiment) {
-  const Modules modules = setting.at(experiment.batch / experiment.micro_batches);
+  // The last micro-batch may be smaller.
+  const Modules modules =
+      setting.at((experiment.batch + experiment.micro_batches - 1) / experiment.micro_batches);
   const BytesPerSecond link = load_link_kind("pcie3x16").bandwidth();
   PipelineCosts costs;
   std::size_t first = 0;
@@ -92,8 +96,9 @@ struct Version {
   std::vector<Experiment> experiments;
 };
 
-/// Two stages are 12 to 15 % too slow: micro-batches of 15 and 16 take less than the model of
-/// kernels says, compared with batches of 96 and 118. The others are within 10 %.
+/// Two stages are 14 to 15 % too slow. An image in a micro-batch of 15 or 16 takes 10.5 ms by the
+/// model of kernels, and 9.2 ms in the single device's batch of 96 or 118. As published, both take
+/// about the same. The others are within 10 %.
 TEST(TorchGPipe, SpeedsUpResNet101AsPublished) {
   const std::vector<int> eight{26, 22, 33, 44, 44, 66, 66, 69};
   const std::vector<Version> versions{{96,
@@ -117,6 +122,9 @@ TEST(TorchGPipe, SpeedsUpResNet101AsPublished) {
       const double error = std::abs(predicted / experiment.speedup - 1);
       EXPECT_LE(error, 0.16) << experiment.balance.size() << " stages: " << predicted;
       EXPECT_GT(predicted, last);
+      RecordProperty(
+          fmt::format("{} stages, batch {}", experiment.balance.size(), experiment.batch),
+          fmt::format("{:.3f}", predicted));
       last = predicted;
       sum += error;
     }
