@@ -45,6 +45,13 @@ class PlanParallel(ProgramTest):
         self.assertTrue(any(re.match(r"tensor \d+ instead of \d+$", change) for change in changes), changes)
         self.assertEqual(answer, self.plan("--global-batch", 512), "the same answer each time")
 
+    def test_predict_says_the_same(self):
+        best = self.plan("--framework", "megatron")["best"][0]
+        result = run("predict", *WORDS[1:], "--framework", "megatron", "--parallel", best["plan"], "--format", "csv")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        row = next(csv.DictReader(io.StringIO(result.stdout)))
+        self.assertAlmostEqual(float(row["t_iter_s"]) / best["t_iter_s"], 1, delta=1e-12)
+
     def test_a_dash_finds_the_network(self):
         dashed = self.plan(words=["plan", "--network", "llama3-70b", *WORDS[3:]])
         self.assertEqual(dashed["network"], "llama3_70b")
