@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/text/quantity_text.hpp"

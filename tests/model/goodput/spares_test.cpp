@@ -22,7 +22,9 @@ TEST(Spares, AreTheFewestThatMostFailuresFind) {
   for (const double load : {0.01, 0.3, 1.0, 5.8, 42.0, 300.0}) {
     const int spares = spares_for(load, 0.95);
     EXPECT_GE(chance_of_up_to(spares - 1, load), 0.95) << load;
-    if (spares > 1) EXPECT_LT(chance_of_up_to(spares - 2, load), 0.95) << load;
+    if (spares > 1) {
+      EXPECT_LT(chance_of_up_to(spares - 2, load), 0.95) << load;
+    }
   }
   EXPECT_EQ(spares_for(0, 0.95), 0);
   EXPECT_NEAR(spares_for(1e6, 0.95), 1e6 + 1.645 * 1e3, 10);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
 
 #include "core/base/error.hpp"
 #include "model/goodput/failure_facts.hpp"
