@@ -62,6 +62,20 @@ Implementation torchtitan() {
   return is;
 }
 
+/// FSDP around modules with fused attention. The loss keeps logits in 16 bits and, in 32, their
+/// copy and its gradient. [derived; mosaicml/llm-foundry made batches as large as fits, and its 139
+/// published trainings need 0.86 of what the device leaves in the median, 1.04 in nine of ten]
+Implementation sharded_modules() {
+  Implementation is;
+  is.name = "FSDP";
+  is.gated_elements = 4;
+  is.loss_bytes = 10;
+  is.fragmentation = {.alone = 1, .shared = 1.06, .run_ahead = 0};
+  is.low = 0.65;
+  is.high = 1.6;
+  return is;
+}
+
 /// Modules of PyTorch without fused gates or losses, as nanotron's code and others have them. The
 /// range reaches down to fused kernels.
 Implementation plain_modules() {
@@ -92,6 +106,7 @@ Implementation implementation_of(std::string_view framework) {
   if (names("nanotron")) return nanotron();
   if (names("torchtitan", "fsdp2")) return torchtitan();
   if (names("megatron", "nemo", "transformer engine")) return megatron();
+  if (names("composer", "foundry", "fsdp")) return sharded_modules();
   return plain_modules();
 }
 

@@ -58,8 +58,8 @@ struct Implementation {
 };
 
 /// The implementation that `framework` names in free text, whatever the case of its letters:
-/// nanotron; torchtitan or FSDP2; Megatron, NeMo or Transformer Engine. Any other text gives the
-/// one named "any", whose range is wide.
+/// nanotron; torchtitan or FSDP2; Megatron, NeMo or Transformer Engine; FSDP. Any other text gives
+/// the one named "any", whose range is wide.
 Implementation implementation_of(std::string_view framework);
 
 /// Keeps only what theory needs with fused kernels, without copies and an allocator's losses.
