@@ -26,6 +26,7 @@
 #include "app/cli/verb.hpp"
 #include "app/measure/calibrate_cold.hpp"
 #include "app/measure/calibrate_kernels.hpp"
+#include "app/measure/calibrate_parallel.hpp"
 #include "app/measure/message_logs.hpp"
 #include "app/measure/result_files.hpp"
 #include "app/options/hardware_options.hpp"
@@ -39,6 +40,7 @@
 #include "model/calibrate/left_out.hpp"
 #include "model/machine/machine.hpp"
 #include "model/published/cases/case_file.hpp"
+#include "model/published/parallel/training.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "model/published/scaling/fit/leave_out.hpp"
 #include "report/format/format.hpp"
@@ -48,7 +50,7 @@ namespace dlscale::app {
 namespace {
 
 /// Options of `calibrate --cases`: fits the scaling model to published measurements of trainings,
-/// or the model of kernels, if they give no measured point.
+/// or, if they give no measured point, the model of parallel times or that of kernels.
 class CalibrateCases {
  public:
   /// Adds the options to the verb, which already has all others. Those exclude --cases, except -o.
@@ -60,7 +62,12 @@ class CalibrateCases {
   [[nodiscard]] ExitCode calibrate(const std::string& output) const;
 
  private:
-  std::string cases_;
+  [[nodiscard]] ExitCode calibrate_scaling(const cases::CaseFile& file,
+                                           const std::string& output) const;
+  /// Throws ConfigError for options that only the model of scaling has, or one file.
+  void expect_plain(const std::string& model) const;
+
+  std::vector<std::string> cases_;
   bool choose_terms_ = false;
 };
 
@@ -87,6 +94,13 @@ bool gives_nothing(const cases::CaseFile& file) {
       "{} holds {} with a measured point and {} without: the first are fitted to the model of "
       "scaling, the others to that of kernels. Put each kind into a file of its own.",
       file.path.string(), counted(all - cold, "training"), cold));
+}
+
+/// Whether all trainings go beyond data parallelism.
+bool are_parallel(const std::vector<cases::CaseFile>& files) {
+  return std::ranges::all_of(files, [](const cases::CaseFile& file) {
+    return std::ranges::all_of(file.trainings, model::parallel_time::goes_beyond_data_parallelism);
+  });
 }
 
 /// Shows progress if standard error is a terminal.
@@ -208,8 +222,9 @@ void CalibrateCases::declare(CLI::App& verb) {
   CLI::Option* cases =
       verb.add_option(
               "--cases", cases_,
-              "Fit the model of scaling to the published trainings of a file instead, or, if "
-              "they give no measured point, that of kernels (docs/reference/cases.md)")
+              "Fit the model of scaling to the published trainings of a file instead; if they "
+              "give no measured point, that of kernels; if they go beyond data parallelism, that "
+              "of parallel times, to all files (docs/reference/cases.md)")
           ->type_name("FILE");
   verb.add_flag("--choose-terms", choose_terms_,
                 "Choose the terms of the model anew for each fit of --cases")
@@ -217,14 +232,35 @@ void CalibrateCases::declare(CLI::App& verb) {
   exclude_others(verb, *cases, {"--output", "--choose-terms"});
 }
 
+void CalibrateCases::expect_plain(const std::string& model) const {
+  if (!choose_terms_) return;
+  throw ConfigError(fmt::format(
+      "--choose-terms is about the model of scaling, and {} holds trainings for that of {}. Leave "
+      "it out.",
+      cases_.front(), model));
+}
+
 ExitCode CalibrateCases::calibrate(const std::string& output) const {
-  const cases::CaseFile file = read_trainings(cases_);
-  if (gives_nothing(file)) {
-    if (!choose_terms_) return calibrate_cold(file, output);
-    throw ConfigError(
-        "--choose-terms is about the model of scaling, and " + cases_ +
-        " holds trainings without a measured point, for that of kernels. Leave it out.");
+  std::vector<cases::CaseFile> files;
+  for (const std::string& path : cases_) files.push_back(read_trainings(path));
+  if (are_parallel(files)) {
+    expect_plain("parallel times");
+    return calibrate_parallel(files, output);
   }
+  if (files.size() > 1) {
+    throw ConfigError(
+        "Several files are fitted together only if their trainings go beyond data parallelism. "
+        "Put the trainings into one file.");
+  }
+  if (gives_nothing(files.front())) {
+    expect_plain("kernels");
+    return calibrate_cold(files.front(), output);
+  }
+  return calibrate_scaling(files.front(), output);
+}
+
+ExitCode CalibrateCases::calibrate_scaling(const cases::CaseFile& file,
+                                           const std::string& output) const {
   const bool to_standard_output = output == "-";
   if (!to_standard_output) {
     refuse_foreign_file(output, "a model of scaling", scaling::opens_as_scaling);
@@ -235,9 +271,8 @@ ExitCode CalibrateCases::calibrate(const std::string& output) const {
   const scaling::ScalingFit made =
       scaling::fit_scaling(file.trainings, file.outcomes, scaling::FactSources::load(), options);
   std::FILE* const told = to_standard_output ? stderr : stdout;
-  write_output(
-      output, scaling::scaling_text({made.fitted, std::filesystem::path(cases_).filename().string(),
-                                     build_text(), made.sets}));
+  write_output(output, scaling::scaling_text(
+                           {made.fitted, file.path.filename().string(), build_text(), made.sets}));
   print_fitted_counts(told, made, to_standard_output ? "model" : output);
   if (choose_terms_) print_table(told, terms_table(made.fitted));
   print_table(told, parameter_table(made.fitted));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <initializer_list>
@@ -26,6 +27,7 @@
 #include "model/published/cases/prediction.hpp"
 #include "model/published/curves/sheet_curves.hpp"
 #include "model/published/memory/memory_case.hpp"
+#include "model/published/parallel/training.hpp"
 #include "model/published/scaling/fit/fitted_file.hpp"
 #include "report/score/judged_case.hpp"
 #include "report/score/memory_score.hpp"
@@ -188,6 +190,12 @@ NamedPredictions CaseOptions::predictions(const cases::CaseFile& file) const {
   }
   if (file.holds_curves()) {
     return {"curves", "the model of curves, from the points that each of them gives",
+            predictions_of(file, model_)};
+  }
+  if (std::ranges::all_of(file.trainings, model::parallel_time::goes_beyond_data_parallelism)) {
+    return {"parallel",
+            "the model of parallel times; trainings of a set that it was fitted to by the fit "
+            "without that set",
             predictions_of(file, model_)};
   }
   return {stem(model_),

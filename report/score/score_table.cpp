@@ -160,6 +160,7 @@ Table beside_table(const ScoreReport& report) {
   Table table;
   table.title = "Absolute error beside the baselines";
   table.columns = {{report.choice.by, Align::left}, {"median"}, {"mean"}};
+  table.notes.push_back(fmt::format("{}: {}", report.predictions.name, report.predictions.doc));
   for (const ScoredPredictions& baseline : report.baselines) {
     table.columns.push_back({baseline.name + ": median"});
     table.columns.push_back({"mean"});

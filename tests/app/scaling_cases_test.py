@@ -135,7 +135,7 @@ class ScalingCases(ProgramTest):
                 (["predict", "--model", model], "--cases"),
                 (["predict", "--ranks", "1", "--cluster", "p40x16"], "An argument is missing: --network ("),
                 (["predict", "--network", "alexnet", "--cluster", "p40x16"], "An argument is missing: --ranks ("),
-                (["calibrate", "--cases", cases, "results"], "results"),
+                (["calibrate", "--cases", cases, "results", "-o", "x"], "results"),
                 (["calibrate", "--cases", cases, "--workers", "2", "-o", "x"], "--workers"),
                 (["calibrate", "--cases", cases], "--output"),
                 (["calibrate", "results", "--choose-terms", "-o", "x"], "--cases"),

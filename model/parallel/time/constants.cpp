@@ -113,6 +113,22 @@ void read_fixed(const ConfigMap& map, TimeConstants& read) {
   }
 }
 
+void read_without(const ConfigMap& file, ParallelTimeFile& read) {
+  if (!file.has("without")) return;
+  for (const ConfigMap& one : file.maps("without")) {
+    one.allow_only({"set", "fitted"});
+    const ConfigMap fitted = one.map("fitted");
+    fitted.allow_only(names_of(fitted_keys));
+    TimeConstants constants = read.constants;
+    for (const TimeConstantKey& key : fitted_keys) {
+      constants.*key.value = fitted.number(key.key, positive);
+    }
+    if (!read.without.emplace(one.name("set"), constants).second) {
+      one.refuse("set", "there twice", "Leave each set out once.");
+    }
+  }
+}
+
 void read_interval(const ConfigMap& map, IntervalConstants& read) {
   map.allow_only(names_of(interval_keys));
   for (const IntervalKey& one : interval_keys) {
@@ -150,8 +166,8 @@ memory::StateBytes read_states(const ConfigMap& map) {
 
 Family read_family(const ConfigMap& map) {
   map.allow_only({"name", "words", "norms", "copies", "activation", "launches", "loss", "states",
-                  "attention", "compiled", "overlaps", "one_queue", "ties_tables", "fitted",
-                  "eager", "newer"});
+                  "attention", "compiled", "overlaps", "one_queue", "ties_tables", "frees_blocks",
+                  "fitted", "eager", "newer"});
   Family read;
   read.name = map.name("name");
   try {
@@ -170,6 +186,7 @@ Family read_family(const ConfigMap& map) {
   read.overlaps = map.flag_or("overlaps", false);
   read.one_queue = map.flag_or("one_queue", false);
   read.ties_tables = map.flag_or("ties_tables", false);
+  read.frees_blocks = map.flag_or("frees_blocks", false);
   read.fitted = map.flag_or("fitted", true);
   read.eager = map.text_or("eager", "");
   read.newer = map.text_or("newer", "");
@@ -199,6 +216,11 @@ void check_families(const ParallelTimeFile& file) {
 }
 
 }  // namespace
+
+const TimeConstants& ParallelTimeFile::constants_for(std::string_view set) const {
+  const auto found = without.find(set);
+  return found == without.end() ? constants : found->second;
+}
 
 const Family* ParallelTimeFile::named_family(const FamilyQuestion& question) const {
   const auto found = std::ranges::find_if(families, [&](const Family& one) {
@@ -230,8 +252,8 @@ const Family& ParallelTimeFile::family(std::string_view name) const {
 
 ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
   const ConfigMap file = ConfigMap::load(path);
-  file.allow_only({"schema", "version", "cases", "sets", "fitted", "fixed", "interval", "families",
-                   "other", "other_compiled"});
+  file.allow_only({"schema", "version", "cases", "sets", "fitted", "fixed", "without", "interval",
+                   "families", "other", "other_compiled"});
   if (file.text("schema") != "dlscale.parallel_times") {
     file.refuse("schema", "another kind of file", "Name a model of parallel times.");
   }
@@ -242,6 +264,7 @@ ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
   read.trainings = fitted_trainings(file);
   read_fitted(file.map("fitted"), read);
   read_fixed(file.map("fixed"), read.constants);
+  read_without(file, read);
   read_interval(file.map("interval"), read.interval);
   for (const ConfigMap& one : file.maps("families")) read.families.push_back(read_family(one));
   read.other = file.text("other");

@@ -106,13 +106,14 @@ struct Family {
   double loss_bytes = 0;                ///< bytes read or written a logit
   memory::StateBytes state_bytes = {};  ///< where a run does not say them
   AttentionKernel attention = AttentionKernel::native;
-  bool compiled = false;     ///< the step is compiled
-  bool overlaps = false;     ///< an engine that hides messages of tensors and experts
-  bool one_queue = false;    ///< messages and kernels are ordered; the update is not fused
-  bool ties_tables = false;  ///< words are decoded by the table that encodes them
-  bool fitted = true;        ///< trainings decided it
-  std::string eager = {};    ///< family of a step that is not compiled; empty: this one
-  std::string newer = {};    ///< family on Hopper and after, or in few bits; empty: this one
+  bool compiled = false;      ///< the step is compiled
+  bool overlaps = false;      ///< an engine that hides messages of tensors and experts
+  bool one_queue = false;     ///< messages and kernels are ordered; the update is not fused
+  bool ties_tables = false;   ///< words are decoded by the table that encodes them
+  bool frees_blocks = false;  ///< a full allocator gives blocks back and asks for them again
+  bool fitted = true;         ///< trainings decided it
+  std::string eager = {};     ///< family of a step that is not compiled; empty: this one
+  std::string newer = {};     ///< family on Hopper and after, or in few bits; empty: this one
   [[nodiscard]] bool fuses_casts() const { return overlaps || compiled; }
   [[nodiscard]] bool gathers_under_forward() const { return overlaps || compiled; }
 };
@@ -136,12 +137,16 @@ struct FamilyQuestion {
 struct ParallelTimeFile {
   TimeConstants constants = {};
   std::map<std::string, FittedConstant, std::less<>> fitted = {};
+  /// Constants of fits that have not seen a set, for trainings of that set.
+  std::map<std::string, TimeConstants, std::less<>> without = {};
   IntervalConstants interval = {};
   std::vector<Family> families = {};
   std::string other = {};           ///< family of frameworks that none names
   std::string other_compiled = {};  ///< the same where a run is compiled
   int trainings = 0;                ///< that constants were fitted to
 
+  /// Constants of the fit without the set, if one was made, else those of the fit to all.
+  [[nodiscard]] const TimeConstants& constants_for(std::string_view set) const;
   /// The first family whose words the framework has, as `eager` and `newer` change it. nullptr if
   /// no words match; other_family() is meant then.
   [[nodiscard]] const Family* named_family(const FamilyQuestion& question) const;

@@ -23,10 +23,10 @@ Setting with_constants(const Setting& setting, const TimeConstants& constants, c
 double predicted_seconds(const Setting& setting, const TimeConstants& constants,
                          const MeasuredPoint& point);
 
-/// Constants as the points suggest them, by a Gaussian update of their logarithms:
-///   (S⁻¹ + Jᵀ W⁻¹ J) δ = Jᵀ W⁻¹ r,  r = ln(measured / predicted),  w = 0.06² (1 + ((r - J
-///   δ)/0.2)²)
-/// in three passes, with |δ| ≤ 3. Constants that differ by framework or cluster may move by the
+/// Constants as the points suggest them, with the least
+///   Σ 2 (√(1 + z²) − 1) + Σ δ²,  z = ln(predicted / measured) / 0.06
+/// over their distances δ from those of the setting, in spreads of the logarithm. |δ| ≤ 3, and an
+/// odd point counts less. Constants that differ by framework or cluster may move by the
 /// spread of their priors (launches, starts of collectives and messages, gaps), products, attention
 /// and loss by half of it, element-wise work by 0.3; others stay. [derived]
 TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& setting,

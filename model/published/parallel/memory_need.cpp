@@ -62,4 +62,9 @@ MemoryNeed memory_need(const ParallelTraining& training, const DeviceSheet& devi
   return {peak.bytes / most, peak.low / most};
 }
 
+bool waits_for_memory(const Family& family, const MemoryNeed& need) {
+  constexpr double nearly_all = 0.97;
+  return family.frees_blocks && need.share > nearly_all;
+}
+
 }  // namespace dlscale::model::parallel_time
