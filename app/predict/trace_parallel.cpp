@@ -27,8 +27,8 @@ void trace_parallel(const ParallelCall& call, const std::string& path) {
   for (const model::parallel_time::AnsweredPlan& row : call.rows) {
     const std::string plan = parallel::to_text(row.asked);
     plans.push_back(
-        {fmt::format("{} on {} of {}{}{}", call.network, counted(row.asked.data, "replica"),
-                     call.cluster, plan.empty() ? "" : ", ", plan),
+        {fmt::format("{} on {}, {}{}{}", call.network, call.cluster,
+                     counted(row.asked.data, "replica"), plan.empty() ? "" : ", ", plan),
          shape_of(row.answer.sizes), timeline_of(row), Seconds(row.answer.seconds())});
   }
   write_output(path, report::parallel_trace(plans));
