@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,7 @@
 #include "app/predict/predict_parallel.hpp"
 #include "app/predict/predict_parts.hpp"
 #include "app/predict/predict_timed.hpp"
+#include "app/predict/stages/predict_stages.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/network/relu_fusion.hpp"
@@ -275,7 +277,27 @@ std::optional<model::MeasuredLevel> measured_level(PredictOptions& options, cons
   return MeasuredOption::level(network, machine, run, points);
 }
 
-ExitCode predict_parallel(const PredictOptions& options) {
+/// A plan of a network that is cut by its layers.
+ExitCode predict_stages(PredictOptions& options, const Network& network) {
+  resolve_values(network, options);
+  const model::Machine machine = options.find_machine();
+  const Run run = options.find_run(network.name(), machine, *options.values.schedules,
+                                   exchange_of(options.values));
+  std::string_view other;
+  if (options.measured.is_given()) other = "--measured";
+  if (options.explain.asked) other = "--explain";
+  if (options.trace.asked()) other = "--trace";
+  if (!options.training.tokens.empty()) other = "--tokens";
+  const StagesAnswer answer = stages_answer(
+      network, machine, run,
+      {options.parallel.plans(), options.ranks, options.global_batch.find(), std::string(other)});
+  options.output.write(answer.document);
+  return options.parallel.fits() && !answer.fits ? ExitCode::bad_input : ExitCode::ok;
+}
+
+ExitCode predict_parallel(PredictOptions& options) {
+  const Network network = options.find_network();
+  if (is_cut_by_layers(network)) return predict_stages(options, network);
   options.cost.check(options.training.asked());
   return options.parallel.predict({.training = &options,
                                    .ranks = options.ranks,

@@ -42,6 +42,8 @@ class PredictParallel {
   /// Adds the options to the verb, which already has all others but --cases.
   void declare(CLI::App& verb);
   [[nodiscard]] bool is_given() const { return !plans_.empty(); }
+  [[nodiscard]] const std::vector<std::string>& plans() const { return plans_; }  ///< as typed
+  [[nodiscard]] bool fits() const { return fits_; }
   /// Answers and writes. With --fits, ExitCode::bad_input if a plan does not fit. Throws
   /// ConfigError.
   [[nodiscard]] ExitCode predict(const ParallelInputs& inputs, const DocumentOutput& output) const;

@@ -9,6 +9,7 @@ from program import ProgramTest, main, run
 LLAMA = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--global-batch", 1024, "--dtype", "bf16"]
 PLAN = "tensor=8,sequence_parallel=true,stages=4,micro_batch=1,zero=1"
 SMALL = ["predict", "--network", "llama2_7b", "--cluster", "dgx_h100", "--global-batch", 64, "--framework", "nanotron"]
+RESNET = ["predict", "--network", "resnet50", "--cluster", "dgx_h100", "--global-batch", 64]
 PARTS = ["t_compute_s", "t_layer_messages_s", "t_bubble_s", "t_gradients_s", "t_update_s"]
 
 
@@ -143,6 +144,18 @@ class PredictParallel(ProgramTest):
         self.assert_refused(run(*LLAMA, "--ranks", "32,64", "--parallel", "data=2," + PLAN), 2, "--ranks")
         self.assert_refused(run("predict", "--network", "gpt2", "--cluster", "dgx_h100", "--ranks", 8, "--fits"), 2, "--parallel")
 
+    def test_other_networks_are_cut_by_their_layers(self):
+        words = [*RESNET, "--ranks", 8, "--parallel", "stages=4,schedule=gpipe,micro_batches=8"]
+        answer = json.loads(self.answered(*words, "--format", "json"))
+        self.assertEqual(answer["schema"], "dlscale.stages")
+        self.assertAlmostEqual(sum(part["time_s"] for part in answer["parts"]) / answer["iteration_s"], 1, places=9)
+        self.assertEqual([stage["stage"] for stage in answer["stages"]], [0, 1, 2, 3])
+        self.assertEqual(answer["micro_batch"], 4)
+        rows = list(csv.DictReader(io.StringIO(self.answered(*words, "--format", "csv"))))
+        self.assertEqual([row["fits"] for row in rows], ["yes"] * 4)
+        text = self.answered(*words, "--fits")
+        self.assertIn("images/s", text)
+
     def test_sequences_may_be_long(self):
         words = ["predict", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 16, "--sequence", 131072,
                  "--parallel", "tensor=8,sequence_parallel=true,context=2,micro_batch=1,zero=1"]
@@ -153,8 +166,9 @@ class PredictParallel(ProgramTest):
     def test_faults_of_plans_are_told(self):
         for plan, told in [("tensor=0", "tensor is 0"), ("tensor=100000,stages=100000", "1e+10 ranks"), ("tensor=3", "tensor"), ("tensor=8,colour=2", "colour"), ("tensor=8,stages=64,micro_batch=1", "stages")]:
             self.assert_refused(run(*LLAMA, "--ranks", {"tensor=3": 24}.get(plan, 512), "--parallel", plan), 2, told)
-        self.assert_refused(run("predict", "--network", "resnet50", "--cluster", "dgx_h100", "--ranks", 8, "--global-batch", 64,
-                                "--parallel", "data=8"), 2, "resnet50")
+        for plan, told in [("tensor=8", "the plan has tensor"), ("stages=3", "are 3 ranks"), ("stages=2,micro_batches=5", "micro_batches is 5")]:
+            self.assert_refused(run(*RESNET, "--ranks", 8, "--parallel", plan), 2, told)
+        self.assert_refused(run(*RESNET, "--ranks", 8, "--parallel", "stages=2", "--explain"), 2, "--explain")
         self.assert_refused(run("predict", "--network", "gpt2", "--cluster", "stampede2_skx", "--ranks", 8, "--global-batch", 64,
                                 "--parallel", "data=8"), 2, "stampede2_skx")
         self.assert_refused(run(*SMALL, "--ranks", 8, "--parallel", "data=8,micro_batch=1", "--measured", "8=fast"), 2, "--measured")
