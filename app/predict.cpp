@@ -28,10 +28,10 @@
 #include "app/options/training_time_options.hpp"
 #include "app/predict/answer_words.hpp"
 #include "app/predict/memory_answer.hpp"
+#include "app/predict/parallel/predict_parallel.hpp"
 #include "app/predict/predict_cases.hpp"
 #include "app/predict/predict_collective.hpp"
 #include "app/predict/predict_out_of_core.hpp"
-#include "app/predict/predict_parallel.hpp"
 #include "app/predict/predict_parts.hpp"
 #include "app/predict/predict_timed.hpp"
 #include "app/predict/stages/predict_stages.hpp"
@@ -296,8 +296,11 @@ ExitCode predict_stages(PredictOptions& options, const Network& network) {
 }
 
 ExitCode predict_parallel(PredictOptions& options) {
-  const Network network = options.find_network();
-  if (is_cut_by_layers(network)) return predict_stages(options, network);
+  TrainingOptions usual_length = options;  // scores of a long one would be absurdly large
+  usual_length.sequence = 0;
+  if (!options.parallel.has_branches() && is_cut_by_layers(usual_length.find_network())) {
+    return predict_stages(options, options.find_network());
+  }
   options.cost.check(options.training.asked());
   return options.parallel.predict({.training = &options,
                                    .ranks = options.ranks,

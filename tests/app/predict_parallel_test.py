@@ -163,6 +163,40 @@ class PredictParallel(ProgramTest):
         self.assertEqual(self.plans("predict", "--network", "gpt2", "--cluster", "dgx_h100", "--ranks", 8, "--sequence", 512,
                                     "--parallel", "micro_batch=1")[0]["sequence_tokens"], 512)
 
+    def test_branches_stand_beside_data_parallelism(self):
+        words = ["predict", "--network", "t5_large", "--sequence", 64, "--cluster", "lassen", "--global-batch", 1024, "--ranks", "64,1024"]
+        rows = self.plans(*words, "--parallel", "branches=8", "--parallel", "branches=2")
+        self.assertEqual([row["plan"] for row in rows], ["data=64", "data=8,branches=8", "data=32,branches=2",
+                                                         "data=1024", "data=128,branches=8", "data=512,branches=2"])
+        for row in rows:
+            parts = [row[part] for part in ["t_serial_s", "t_branches_s", "t_branch_messages_s", "t_gradients_s", "t_update_s"]]
+            self.assertAlmostEqual(sum(parts) / row["t_iter_s"], 1, places=9)
+            self.assertTrue(all(part >= 0 for part in parts), row)
+            self.assertAlmostEqual(row["samples_per_s"] * row["t_iter_s"] / 1024, 1, places=9)
+            alone = next(one for one in rows if one["ranks"] == row["ranks"])
+            self.assertAlmostEqual(row["gain"] * row["t_iter_s"] / alone["t_iter_s"], 1, places=9)
+        self.assertEqual(rows[3]["t_branch_messages_s"], 0)
+        self.assertLess(rows[4]["memory_bytes"], rows[3]["memory_bytes"])
+        images = self.answered("predict", "--network", "inception_v4", "--cluster", "lassen", "--parallel", "data=4,branches=2")
+        self.assertIn("images/s", images)
+        self.assertIn("no fitted training with branches", images)
+
+    def test_branches_go_with_data_alone(self):
+        words = ["predict", "--network", "t5_large", "--cluster", "lassen", "--ranks", 64, "--parallel"]
+        for plan in ["branches=8,zero=1", "tensor=2,branches=2", "branches=2,stages=2", "context=2,branches=2", "branches=2,experts=2"]:
+            self.assert_refused(run(*words, plan), 2, "states more than data and branches")
+        self.assert_refused(run(*words, "branches=2", "--parallel", "tensor=2"), 2, "states more than data and branches")
+        self.assert_refused(run(*words, "branches=3"), 2, "do not divide 64")
+        self.assert_refused(run(*words, "data=4,branches=2"), 2, "64")
+        self.assert_refused(run(*words, "branches=32"), 2, "Write a divisor of 16.")
+        for option in [["--fits"], ["--framework", "megatron"], ["--explain"], ["--memory"], ["--notes"], ["--tokens", "3T"]]:
+            self.assert_refused(run(*words, "branches=2", *option), 2, option[0])
+        self.assert_refused(run(*words, "branches=2", "--dtype", "fp8"), 2, "--dtype fp8")
+        self.assert_refused(run("predict", "--network", "vgg16", *words[3:], "branches=2"), 2, "vgg16")
+        self.assert_refused(run("predict", "--network", "t5_large", "--cluster", "stampede2_skx", "--ranks", 16, "--parallel", "branches=2"), 2, "stampede2_skx")
+        text = " ".join(self.answered("predict", "--network", "t5_large", "--cluster", "lassen", "--ranks", "60,64", "--parallel", "branches=8").split())
+        self.assertIn("left out: branches=8 on 60 ranks", text)
+
     def test_faults_of_plans_are_told(self):
         for plan, told in [("tensor=0", "tensor is 0"), ("tensor=100000,stages=100000", "1e+10 ranks"), ("tensor=3", "tensor"), ("tensor=8,colour=2", "colour"), ("tensor=8,stages=64,micro_batch=1", "stages")]:
             self.assert_refused(run(*LLAMA, "--ranks", {"tensor=3": 24}.get(plan, 512), "--parallel", plan), 2, told)

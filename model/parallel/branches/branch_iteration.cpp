@@ -54,7 +54,7 @@ class BranchLayers {
   }
 
   [[nodiscard]] const std::vector<BranchLayer>& layers() const { return layers_; }
-  [[nodiscard]] Seconds update() const { return update_; }
+  [[nodiscard]] Seconds update() const { return gradient().si() * update_per_byte_; }
   [[nodiscard]] double imbalance() const { return mean_ > 0 ? longest_ / mean_ : 1; }
   [[nodiscard]] Bytes gradient() const {
     Bytes sum;
@@ -84,7 +84,7 @@ class BranchLayers {
     if (all <= Bytes()) return;
     const auto update = kernels.update(all);
     EXPECT(update.has_value());
-    update_ = gradient() / all * update->value;
+    update_per_byte_ = update->value / all.si();
   }
 
   /// Ranks take paths, the longest first, each the one with the least so far. The slowest rank
@@ -136,7 +136,7 @@ class BranchLayers {
 
   int ways_;
   std::vector<BranchLayer> layers_;
-  Seconds update_;
+  Seconds update_per_byte_;
   double longest_ = 0;
   double mean_ = 0;
 };
@@ -249,6 +249,18 @@ Bytes memory_of(const Network& network, const Machine& machine, const Run& run, 
          need.batch + gathered;
 }
 
+/// The part of computing, by times of layers alone, that is in branches.
+double share_in_branches(const std::vector<BranchLayer>& layers) {
+  Seconds all;
+  Seconds in_branches;
+  for (const BranchLayer& layer : layers) {
+    const Seconds time = layer.forward + layer.backward;
+    all += time;
+    if (layer.in_branch) in_branches += time;
+  }
+  return all > Seconds() ? in_branches / all : 0;
+}
+
 /// Everything of an iteration that does not depend on the place of groups.
 struct Question {
   const Network& network;
@@ -288,6 +300,7 @@ BranchIteration iteration_at(const Question& asked, int branches_on_node, bool o
     for (const BranchLayer& layer : asked.layers.layers()) backward.backward += layer.backward;
   }
   result.compute = forward + backward.backward - waited;
+  result.branches = share_in_branches(asked.layers.layers()) * result.compute;
   result.exchange = 2 * exchange_time(asked.exchanges, messages.group);
   result.update = asked.layers.update();
   result.total = result.compute + result.exchange + result.exposed + result.update;
@@ -306,6 +319,12 @@ BranchIteration branch_iteration(const Network& read, const Machine& machine, co
   if (machine.fitted) {
     throw ConfigError(
         "branches are predicted from data sheets, and this machine was measured. Name a cluster.");
+  }
+  if (machine.cluster.device.kind == DeviceKind::cpu) {
+    throw ConfigError(fmt::format(
+        "branches are predicted from times of kernels on GPUs, and cluster {} has processors. Name "
+        "a cluster of GPUs.",
+        machine.cluster.name));
   }
   const Network network = as_run(read, run);
   const std::vector<BranchRegion> regions = branch_regions(network);

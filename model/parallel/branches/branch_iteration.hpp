@@ -17,7 +17,9 @@ struct BranchPlace {
 /// An iteration of data and sub-graph parallelism.
 struct BranchIteration {
   Seconds total;
-  Seconds compute;   ///< forward and backward, of the slowest rank
+  Seconds compute;  ///< forward and backward, of the slowest rank
+  /// The branches' part of `compute`; messages slow all layers in proportion.
+  Seconds branches;
   Seconds exchange;  ///< activations of branches, there and back
   Seconds exposed;   ///< gradients that arrive after backward, and the meeting of ranks
   Seconds update;
@@ -41,7 +43,7 @@ struct BranchIteration {
 /// branch equals. [SUPER: Jain et al., IPDPS 2021; D] Exchanges hide gradients in their start-ups
 /// alone, since both pass the same links. An output that several regions read is gathered once.
 /// Throws ConfigError as check_branches() does, for groups that do not fill nodes, and for a
-/// machine that was measured.
+/// machine that was measured or has processors alone.
 BranchIteration branch_iteration(const Network& network, const Machine& machine, const Run& run,
                                  int branches, const BranchPlace& place = {});
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "app/predict/predict_parallel.hpp"
+#include "app/predict/parallel/predict_parallel.hpp"
 
 namespace dlscale::app {
 

@@ -1,10 +1,10 @@
-#include "app/predict/trace_parallel.hpp"
+#include "app/predict/parallel/trace_parallel.hpp"
 
 #include <fmt/format.h>
 
 #include <vector>
 
-#include "app/predict/timeline_of.hpp"
+#include "app/predict/parallel/timeline_of.hpp"
 #include "core/base/error.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "core/results/trace_event.hpp"

@@ -1,8 +1,8 @@
-#include "app/predict/explain_parallel.hpp"
+#include "app/predict/parallel/explain_parallel.hpp"
 
 #include <vector>
 
-#include "app/predict/timeline_of.hpp"
+#include "app/predict/parallel/timeline_of.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "report/parallel_explain/parallel_explanation.hpp"
 

@@ -43,6 +43,8 @@ class PredictParallel {
   void declare(CLI::App& verb);
   [[nodiscard]] bool is_given() const { return !plans_.empty(); }
   [[nodiscard]] const std::vector<std::string>& plans() const { return plans_; }  ///< as typed
+  /// Whether any plan computes sub-graphs side by side. Throws ConfigError for a faulty plan.
+  [[nodiscard]] bool has_branches() const;
   [[nodiscard]] bool fits() const { return fits_; }
   /// Answers and writes. With --fits, ExitCode::bad_input if a plan does not fit. Throws
   /// ConfigError.

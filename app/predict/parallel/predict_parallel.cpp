@@ -1,4 +1,4 @@
-#include "app/predict/predict_parallel.hpp"
+#include "app/predict/parallel/predict_parallel.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,11 +10,12 @@
 #include <string_view>
 #include <utility>
 
-#include "app/cli/number_sweep.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/rank0_error.hpp"
-#include "app/predict/explain_parallel.hpp"
-#include "app/predict/trace_parallel.hpp"
+#include "app/predict/parallel/asked_plan.hpp"
+#include "app/predict/parallel/explain_parallel.hpp"
+#include "app/predict/parallel/predict_branches.hpp"
+#include "app/predict/parallel/trace_parallel.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "core/run/run.hpp"
 #include "core/text/numbers.hpp"
@@ -41,68 +42,6 @@ using model::parallel_time::ParallelTimeFile;
 using model::parallel_time::Precision;
 using model::parallel_time::Setting;
 using parallel::ParallelPlan;
-
-constexpr double most_ranks = 1e9;
-
-/// A plan as typed, of at most `most_ranks` ranks a replica.
-struct AskedPlan {
-  ParallelPlan plan;
-  bool states_data = false;
-  std::int64_t replica = 1;  ///< ranks of one
-
-  /// The plan on so many ranks, which its replicas fill unless it states them. Throws ConfigError.
-  [[nodiscard]] ParallelPlan on(int ranks) const {
-    ParallelPlan filled = plan;
-    if (states_data) return filled;
-    if (ranks % replica != 0) {
-      throw ConfigError(fmt::format(
-          "A replica of this plan takes {} ranks (tensor × context × branches × stages), which do "
-          "not divide {}. Take a multiple of {}, or another plan.",
-          replica, ranks, replica));
-    }
-    filled.data = static_cast<int>(ranks / replica);
-    return filled;
-  }
-};
-
-AskedPlan asked_plan(const std::string& text) {
-  AskedPlan asked{parallel::parse_plan(text)};
-  double ranks = 1;
-  for (const parallel::Axis axis : parallel::all_axes) {
-    const int along = parallel::ranks_along(axis, asked.plan);
-    if (along < 1) parallel::check(asked.plan, 1, {});  // throws, since it is out of range
-    ranks *= along;
-  }
-  if (ranks > most_ranks) {
-    throw ConfigError(fmt::format(
-        "The plan of --parallel has {:g} ranks. Write axes whose product is at most {:g}.", ranks,
-        most_ranks));
-  }
-  asked.replica = static_cast<std::int64_t>(ranks) / asked.plan.data;
-  std::string words = text;
-  std::erase_if(words, [](char letter) { return letter == ' ' || letter == '\t'; });
-  asked.states_data = words.starts_with("data=") || words.find(",data=") != std::string::npos;
-  return asked;
-}
-
-/// The numbers of ranks of a plan: those asked for, or those that it states.
-std::vector<int> ranks_of(const AskedPlan& plan, const std::vector<std::string>& asked) {
-  if (!asked.empty()) {
-    std::vector<int> ranks = swept_counts("--ranks", asked);
-    if (plan.states_data && ranks.size() > 1) {
-      throw ConfigError(
-          "A plan of --parallel states data, and --ranks names several numbers, which data "
-          "follows. Leave one of them out.");
-    }
-    return ranks;
-  }
-  if (!plan.states_data) {
-    throw ConfigError(
-        "--parallel leaves open on how many ranks the plan runs. Add --ranks, or data= to the "
-        "plan.");
-  }
-  return {static_cast<int>(plan.replica * plan.plan.data)};
-}
 
 /// Answers plans one after the other on one kind of hardware.
 class Answers {
@@ -265,14 +204,6 @@ report::Remedies remedies_of(const ParallelCall& call) {
 
 constexpr const char* usual_framework = "megatron";
 
-/// The greatest number of GPUs of all plans.
-int most_gpus(const std::vector<AskedPlan>& plans, const std::vector<std::string>& asked) {
-  int most = 1;
-  for (const AskedPlan& plan : plans)
-    most = std::max(most, std::ranges::max(ranks_of(plan, asked)));
-  return most;
-}
-
 /// The sizes of the network for sequences of the length asked for. A long one does not make the
 /// network, whose scores would be absurdly large, unless it has a table of positions.
 model::memory::TransformerShape shape_of(const TrainingOptions& training, const Network& network) {
@@ -368,6 +299,11 @@ void PredictParallel::declare(CLI::App& verb) {
                                 "--output"});
 }
 
+bool PredictParallel::has_branches() const {
+  return std::ranges::any_of(
+      plans_, [](const std::string& text) { return asked_plan(text).plan.branches > 1; });
+}
+
 ExitCode PredictParallel::predict(const ParallelInputs& inputs,
                                   const DocumentOutput& output) const {
   const TrainingOptions& training = *inputs.training;
@@ -376,13 +312,18 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
         "--tokens asks what a whole training costs; --fits, --notes and --trace ask about an "
         "iteration. Leave one of them out.");
   }
+  std::vector<AskedPlan> plans;
+  std::ranges::transform(plans_, std::back_inserter(plans), asked_plan);
+  if (has_branches()) {
+    if (fits_) refuse_beside_branches("--fits");
+    output.write(predict_branches(inputs, plans));
+    return ExitCode::ok;
+  }
   const bool is_dtype_stated = dtype_->count() > 0;
   TrainingOptions usual_length = training;
   usual_length.sequence = 0;
   const Network network = usual_length.find_network();
   const Cluster cluster = training.find_machine().cluster;
-  std::vector<AskedPlan> plans;
-  std::ranges::transform(plans_, std::back_inserter(plans), asked_plan);
   ParallelCall call;
   call.network = network.name();
   call.cluster = cluster.name;

@@ -1,5 +1,5 @@
 #pragma once
-#include "app/predict/predict_parallel.hpp"
+#include "app/predict/parallel/predict_parallel.hpp"
 #include "core/cluster/cluster.hpp"
 #include "report/table/table.hpp"
 

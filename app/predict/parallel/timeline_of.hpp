@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "app/predict/predict_parallel.hpp"
+#include "app/predict/parallel/predict_parallel.hpp"
 #include "model/parallel/timeline/timeline.hpp"
 
 namespace dlscale::app {
