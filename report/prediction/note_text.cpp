@@ -107,7 +107,7 @@ constexpr std::array all_note_words{
     NOTE_WORDS(cores_shared, "{} ranks on a node want {} cores each of {}: each gets {:g}"),
     NOTE_WORDS(
         decoding_stated,
-        "decoding takes {} a picture and core: the middle of 0.3 to 1 times host.decode of cluster "
+        "decoding takes {} a picture and core, within 0.3 to 1 times host.decode of cluster "
         "{}, which others measured, maybe on another processor (see its source); loaders that "
         "decode in batches or on the GPU are quicker"),
     NOTE_WORDS(decoding_unknown,
