@@ -142,13 +142,27 @@ model::goodput::CheckpointHabit read_checkpoints(const std::vector<std::string>&
   return habit;
 }
 
+/// CLI::Range takes nan for a number in any range.
+CLI::Validator price_range() {
+  constexpr double least = 1e-6;
+  constexpr double most = 1e9;
+  const auto check = [=](const std::string& text) -> std::string {
+    double value = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, value);
+    if (is_number && value >= least && value <= most) return {};
+    return fmt::format("{} is not a price from {:g} to {:g}; expected, for example, 2", text, least,
+                       most);
+  };
+  return {check, "NUMBER"};
+}
+
 }  // namespace
 
 void TrainingCostOptions::declare(CLI::App& command) {
   command
       .add_option("--cost-per-gpu-hour", price,
                   "Cost of one device for an hour; adds price, energy and failures")
-      ->check(CLI::Range(1e-6, 1e9))
+      ->check(price_range())
       ->type_name("NUMBER");
   command
       .add_option("--mtbf", mtbf,

@@ -91,6 +91,7 @@ class TrainingCost(ProgramTest):
             ([*tokens, "--spares", -1], "--spares"),
             ([*tokens, "--checkpoint-every", "soon"], "--checkpoint-every"),
             ([*tokens, "--cost-per-gpu-hour", 0], "--cost-per-gpu-hour"),
+            ([*tokens, "--cost-per-gpu-hour", "nan"], "nan is not a price"),
             (["--ranks", 131072, "--tokens", "3T", "--mtbf", "all=100h"], "would not end"),
         ]:
             self.assert_refused(run(*GPT, *more), 2, words)
