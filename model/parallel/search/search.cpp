@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <thread>
 #include <utility>
@@ -36,20 +37,28 @@ SearchContext context_of(const parallel_time::ParallelTimeFile& file, const Clus
   return context;
 }
 
-/// Visits all splits; threads take the next one that is left.
+/// Visits all splits; threads take the next one that is left. Rethrows the first error of a
+/// thread, after all have ended.
 Reduction visit_all(const SearchContext& context, const std::vector<Split>& all, int threads) {
   std::vector<Reduction> found(static_cast<std::size_t>(std::max(1, threads)));
   std::atomic<std::size_t> next = 0;
-  const auto work = [&](Reduction& own) {
-    SplitSearch search(context, own);
-    for (std::size_t i = next++; i < all.size(); i = next++) search.visit(all[i]);
+  std::vector<std::exception_ptr> errors(found.size());
+  const auto work = [&](std::size_t thread) {
+    try {
+      SplitSearch search(context, found[thread]);
+      for (std::size_t i = next++; i < all.size(); i = next++) search.visit(all[i]);
+    } catch (...) {
+      errors[thread] = std::current_exception();
+      next = all.size();
+    }
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < found.size(); ++i) {
-      others.emplace_back([&work, &own = found[i]] { work(own); });
-    }
-    work(found.front());
+    for (std::size_t i = 1; i < found.size(); ++i) others.emplace_back([&work, i] { work(i); });
+    work(0);
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
   }
   Reduction sum;
   for (const Reduction& each : found) sum.add(each);
