@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "app/cli/number_sweep.hpp"
+#include "app/predict/parallel/predict_parallel.hpp"
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/text/escape_for_terminal.hpp"
@@ -46,11 +47,19 @@ constexpr std::array<std::string_view, 16> shared{"--network",
                                                   "--output",
                                                   "--color",
                                                   "--help"};
-constexpr int most_threads = 2;
 
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& all, std::string_view name) {
   return std::ranges::find(all, name) != all.end();
+}
+
+constexpr int most_gpus = 1'000'000;
+
+/// Refuses numbers beyond any cluster, over which a search would take minutes.
+void expect_possible(int gpus) {
+  if (gpus <= most_gpus) return;
+  throw ConfigError(fmt::format(
+      "{} GPUs are more than plan searches over. Write a number up to {}.", gpus, most_gpus));
 }
 
 /// Numbers of GPUs up to the greatest: doubled each time, and itself.
@@ -66,26 +75,15 @@ std::vector<int> gpus_of(const PlanOptions& plan, int workers) {
     throw ConfigError("Give the ranks once: --ranks LIST, or --max-ranks N for all up to N.");
   }
   if (!plan.max_ranks.empty()) {
-    return doubled_up_to(swept_counts("--max-ranks", std::span(&plan.max_ranks, 1)).back());
+    const int most = swept_counts("--max-ranks", std::span(&plan.max_ranks, 1)).back();
+    expect_possible(most);
+    return doubled_up_to(most);
   }
   if (plan.ranks.empty()) return {workers};
   std::vector<int> counts = swept_counts("--ranks", plan.ranks);
   std::ranges::sort(counts);
+  expect_possible(counts.back());
   return counts;
-}
-
-Precision precision_of(const CLI::App& verb, DType dtype) {
-  if (verb.get_option("--dtype")->count() == 0) return Precision::half;
-  switch (dtype) {
-    case DType::f32:
-      return Precision::f32;
-    case DType::tf32:
-      return Precision::tf32;
-    case DType::bf16:
-    case DType::f16:
-      return Precision::half;
-  }
-  return Precision::half;  // every case is above
 }
 
 const FrameworkWays& launcher(std::string_view name) {
@@ -184,7 +182,8 @@ report::Document ParallelPlanOptions::answer(const Network& network,
   question.training.shape = model::memory::transformer_shape(network);
   const std::optional<std::int64_t> batch = plan.global_batch.find();
   question.training.global_batch = batch.value_or(question.gpus.back());
-  question.training.precision = precision_of(*verb_, training.run.dtype);
+  const bool is_dtype_stated = verb_->get_option("--dtype")->count() > 0;
+  question.training.precision = is_dtype_stated ? precision_of(training) : Precision::half;
   question.training.framework = searched_framework(framework, launch_);
   question.ways = model::parallel_search::ways_of(question.training.framework);
   if (!choices_.empty()) question.choices = model::parallel_search::parse_choices(choices_);
@@ -201,8 +200,7 @@ report::Document ParallelPlanOptions::answer(const Network& network,
         question.training.shape.sequence));
   }
   const auto begin = std::chrono::steady_clock::now();
-  const int threads =
-      std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_threads);
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   answer.search = model::parallel_search::search_plans(model::parallel_time::parallel_times(),
                                                        cluster, question, threads);
   answer.search_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

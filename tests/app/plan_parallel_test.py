@@ -52,6 +52,12 @@ class PlanParallel(ProgramTest):
         row = next(csv.DictReader(io.StringIO(result.stdout)))
         self.assertAlmostEqual(float(row["t_iter_s"]) / best["t_iter_s"], 1, delta=1e-12)
 
+    def test_few_bits_are_quicker_and_refused_without_a_peak(self):
+        usual = self.plan()["best"][0]["t_iter_s"]
+        self.assertLess(self.plan("--dtype", "fp8")["best"][0]["t_iter_s"], usual)
+        self.assertGreater(self.plan("--dtype", "f32")["best"][0]["t_iter_s"], usual)
+        self.assert_refused(run(*WORDS, "--dtype", "fp4"), 2, "no peak in 4 bits")
+
     def test_a_dash_finds_the_network(self):
         dashed = self.plan(words=["plan", "--network", "llama3-70b", *WORDS[3:]])
         self.assertEqual(dashed["network"], "llama3_70b")
@@ -132,6 +138,8 @@ class PlanParallel(ProgramTest):
             ([*small, "--ranks", 4], ["No plan surely fits", "GB more", "--ranks"]),
             ([*WORDS, "--parallel", "tensor=4", "--epochs", 1], ["--parallel", "--epochs"]),
             (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--fits", "likely"], ["resnet50", "attention"]),
+            ([*small, "--ranks", 100_000_000], ["100000000 GPUs", "1000000"]),
+            ([*small, "--max-ranks", 2_000_000], ["2000000 GPUs", "1000000"]),
             ([*WORDS, "--parallel", "tensor=3"], ["No plan can be"]),
             ([*WORDS, "--parallel", "tensors=4"], ["tensors", "tensor"]),
             ([*WORDS, "--objective", "efficiency"], ["efficiency", "time, cost"]),
