@@ -118,11 +118,14 @@ SpillAnswer best_of_all(const SpilledTraining& training, const HostLink& link, B
     answer.policy = SpillPolicy::optimal;
     best = std::move(answer);
   };
-  for (const SpilledTraining& one : {training, without_recompute(training)}) {
+  const auto offer_optimum = [&](const SpilledTraining& one) {
     if (const auto choices = optimal_choices(one, link, budget)) {
       offer(best_distance(SpillPolicy::optimal, one, link, budget, *choices));
     }
-  }
+  };
+  offer_optimum(training);
+  const auto anew = [](const SpillTensor& tensor) { return tensor.recompute.has_value(); };
+  if (std::ranges::any_of(training.tensors, anew)) offer_optimum(without_recompute(training));
   for (const SpillPolicy policy : simple_policies) {
     try {
       offer(simple(policy, training, link, budget));

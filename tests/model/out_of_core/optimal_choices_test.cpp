@@ -85,5 +85,23 @@ TEST(OptimalChoices, NeverExceedTheBudgetInCoarseParts) {
   }
 }
 
+/// Sizes in parts then exceed every whole number.
+TEST(OptimalChoices, AreNoneWhereHardlyAnythingIsLeft) {
+  std::mt19937 random(10);
+  const SpilledTraining training = random_training(random, 6, 8);
+  const Bytes budget = training.fixed + Bytes(1e-9);
+  EXPECT_FALSE(optimal_choices(training, plain_link(), budget).has_value());
+}
+
+/// Each tensor alone has three choices; all together would have 10^14.
+TEST(OptimalChoices, AreFoundForLayersThatReleaseManyTensors) {
+  std::mt19937 random(11);
+  const SpilledTraining training = random_training(random, 3, 30);
+  const Bytes budget = training.fixed + Bytes(360);
+  const auto choices = optimal_choices(training, plain_link(), budget, 360);
+  ASSERT_TRUE(choices.has_value());
+  EXPECT_LE(spill_time(training, *choices, plain_link()).peak, budget);
+}
+
 }  // namespace
 }  // namespace dlscale::model
