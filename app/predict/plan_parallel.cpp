@@ -192,6 +192,7 @@ report::Document ParallelPlanOptions::answer(const Network& network,
 
   report::ParallelPlanAnswer answer;
   answer.network = network.name();
+  answer.dtype = dtype_of(training, is_dtype_stated);
   answer.launch = launch_.empty() ? question.ways : &launcher(launch_);
   answer.notes = framework_notes(question, !framework.empty());
   if (!batch) {

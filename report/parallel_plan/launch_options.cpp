@@ -31,6 +31,33 @@ int copies_of(const ParallelPlan& plan) {
   return plan.zero_group ? plan.data * plan.context / *plan.zero_group : 1;
 }
 
+bool has_few_bits(const LaunchSizes& sizes) {
+  return sizes.dtype == "fp8" || sizes.dtype == "fp4";
+}
+
+/// Products in few bits have the other numbers in bf16.
+std::string_view wide_dtype(const LaunchSizes& sizes) {
+  return has_few_bits(sizes) ? std::string_view("bf16") : std::string_view(sizes.dtype);
+}
+
+/// The name of the wide format in PyTorch.
+std::string_view torch_dtype(const LaunchSizes& sizes) {
+  if (wide_dtype(sizes) == "bf16") return "bfloat16";
+  return wide_dtype(sizes) == "f16" ? "float16" : "float32";
+}
+
+/// Lines of Python, for products whose format a framework's file has no words for.
+void python_precision(const LaunchSizes& sizes, Lines& lines) {
+  if (has_few_bits(sizes)) {
+    lines.push_back(
+        fmt::format("# with transformer_engine.pytorch.fp8_autocast(...) around the model, for {}",
+                    sizes.dtype));
+  }
+  if (sizes.dtype == "tf32") {
+    lines.emplace_back("# torch.set_float32_matmul_precision(\"high\")");
+  }
+}
+
 /// "Et*2|t*3|t*2L": embedding, layers and loss of stages.
 std::string megatron_layout(const std::vector<int>& layers) {
   std::string text = "\"E";
@@ -74,6 +101,30 @@ void megatron_sharding(const ParallelPlan& plan, Lines& lines) {
   }
 }
 
+void megatron_precision(const LaunchSizes& sizes, Lines& lines) {
+  if (wide_dtype(sizes) == "bf16") lines.push_back(argument("bf16"));
+  if (wide_dtype(sizes) == "f16") lines.push_back(argument("fp16"));
+  if (sizes.dtype == "fp8") lines.push_back(argument("fp8-format", "hybrid"));
+  if (sizes.dtype == "fp4") lines.push_back(argument("fp4-format", "e2m1"));
+}
+
+/// Whether Megatron can send tokens to experts under other micro-batches.
+bool may_hide_experts(const ParallelPlan& plan) {
+  const bool recomputes_layers =
+      plan.recompute == Recompute::full || plan.recompute == Recompute::block;
+  return plan.experts > 1 && !recomputes_layers && (plan.stages == 1 || plan.chunks > 1);
+}
+
+void megatron_overlap(const ParallelPlan& plan, const LaunchSizes& sizes, Lines& lines) {
+  if (plan.data * plan.context > 1 && sizes.hides_gradients) {
+    lines.push_back(argument("overlap-grad-reduce"));
+    if (plan.zero > 0 && sizes.hides_gathers) lines.push_back(argument("overlap-param-gather"));
+  }
+  if (!sizes.hides_tensor) return;
+  if (plan.tensor > 1 && plan.sequence_parallel) lines.push_back(argument("tp-comm-overlap"));
+  if (may_hide_experts(plan)) lines.push_back(argument("overlap-moe-expert-parallel-comm"));
+}
+
 Lines megatron_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
   Lines lines{argument("tensor-model-parallel-size", plan.tensor)};
   if (plan.sequence_parallel) lines.push_back(argument("sequence-parallel"));
@@ -93,9 +144,20 @@ Lines megatron_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
   lines.push_back(argument("micro-batch-size", micro_batch_of(plan)));
   lines.push_back(argument("global-batch-size", sizes.global_batch));
   lines.push_back(argument("seq-length", sizes.sequence));
+  megatron_precision(sizes, lines);
   megatron_sharding(plan, lines);
+  megatron_overlap(plan, sizes, lines);
   megatron_recompute(plan, lines);
   return lines;
+}
+
+std::string deepspeed_sharding(const ParallelPlan& plan, const LaunchSizes& sizes) {
+  std::string text = fmt::format("\"stage\": {}", plan.zero);
+  if (plan.zero_group) text += fmt::format(", \"mics_shard_size\": {}", *plan.zero_group);
+  // Layers of sharded weights are gathered ahead, whatever the family.
+  const bool is_hidden = plan.zero == 3 || sizes.hides_gradients;
+  if (plan.zero > 0) text += fmt::format(", \"overlap_comm\": {}", is_hidden);
+  return fmt::format("  \"zero_optimization\": {{{}}}", text);
 }
 
 Lines deepspeed_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
@@ -111,14 +173,15 @@ Lines deepspeed_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
   if (plan.experts > 1) {
     lines.push_back(fmt::format("# deepspeed.moe.layer.MoE(..., ep_size={})", plan.experts));
   }
+  python_precision(sizes, lines);
   lines.emplace_back("{");
   lines.push_back(fmt::format("  \"train_batch_size\": {},", sizes.global_batch));
   lines.push_back(fmt::format("  \"train_micro_batch_size_per_gpu\": {},", micro_batch_of(plan)));
   lines.push_back(
       fmt::format("  \"gradient_accumulation_steps\": {},", micro_batches_of(plan, sizes)));
-  lines.push_back(fmt::format(
-      "  \"zero_optimization\": {{\"stage\": {}{}}}", plan.zero,
-      plan.zero_group ? fmt::format(", \"mics_shard_size\": {}", *plan.zero_group) : ""));
+  if (wide_dtype(sizes) == "bf16") lines.emplace_back("  \"bf16\": {\"enabled\": true},");
+  if (wide_dtype(sizes) == "f16") lines.emplace_back("  \"fp16\": {\"enabled\": true},");
+  lines.push_back(deepspeed_sharding(plan, sizes));
   lines.emplace_back("}");
   return lines;
 }
@@ -137,14 +200,30 @@ void torchtitan_pipeline(const ParallelPlan& plan, const LaunchSizes& sizes, Lin
   lines.push_back(fmt::format("pipeline_parallel_microbatch_size = {}", micro_batch_of(plan)));
 }
 
+/// Tables before [training]: products in eight bits, and compiling.
+void torchtitan_model(const LaunchSizes& sizes, Lines& lines) {
+  if (sizes.dtype == "fp8") {
+    lines.emplace_back("[model]");
+    lines.emplace_back("converters = [\"quantize.linear.float8\"]");
+  } else {
+    python_precision(sizes, lines);
+  }
+  if (!sizes.compiled) return;
+  lines.emplace_back("[compile]");
+  lines.emplace_back("enable = true");
+}
+
 Lines torchtitan_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
-  Lines lines{"[training]"};
+  Lines lines;
+  torchtitan_model(sizes, lines);
+  lines.emplace_back("[training]");
   // A pipeline cuts the local batch into micro-batches; otherwise a local batch is one.
   const std::int64_t local =
       plan.stages > 1 ? share_of_replica(plan, sizes) : std::int64_t{micro_batch_of(plan)};
   lines.push_back(fmt::format("local_batch_size = {}", local));
   lines.push_back(fmt::format("global_batch_size = {}", sizes.global_batch));
   lines.push_back(fmt::format("seq_len = {}", sizes.sequence));
+  lines.push_back(fmt::format("mixed_precision_param = \"{}\"", torch_dtype(sizes)));
   lines.emplace_back("[parallelism]");
   const int replicate = plan.zero == 0 ? plan.data : copies_of(plan);
   lines.push_back(fmt::format("data_parallel_replicate_degree = {}", replicate));
@@ -167,7 +246,11 @@ Lines torchtitan_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
 }
 
 Lines nanotron_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
-  Lines lines{"parallelism:"};
+  Lines lines;
+  python_precision(sizes, lines);
+  lines.emplace_back("model:");
+  lines.push_back(fmt::format("  dtype: {}", torch_dtype(sizes)));
+  lines.emplace_back("parallelism:");
   lines.push_back(fmt::format("  dp: {}", plan.data));
   lines.push_back(fmt::format("  pp: {}", plan.stages));
   lines.push_back(fmt::format("  tp: {}", plan.tensor));

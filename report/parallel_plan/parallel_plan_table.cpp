@@ -300,19 +300,27 @@ Table front_table(const PlanSearch& search, const std::vector<FoundPlan>& front,
   return table;
 }
 
-LaunchSizes launch_sizes(const PlanSearch& search) {
+LaunchSizes launch_sizes(const ParallelPlanAnswer& answer) {
+  const PlanSearch& search = answer.search;
   const model::parallel_time::ParallelQuestion& training = search.question.training;
-  return {training.shape.layers, training.global_batch, training.shape.sequence,
-          training.async_tensor};
+  const model::parallel_time::Family& family = *search.best.front().answered.setting.family;
+  return {.layers = training.shape.layers,
+          .global_batch = training.global_batch,
+          .sequence = training.shape.sequence,
+          .async_tensor = training.async_tensor,
+          .dtype = answer.dtype,
+          .hides_gradients = !family.one_queue,
+          .hides_gathers = !family.one_queue && family.gathers_under_forward(),
+          .hides_tensor = family.overlaps,
+          .compiled = family.compiled};
 }
 
 Table launch_table(const ParallelPlanAnswer& answer) {
   Table table;
   table.title = fmt::format("The best plan in the words of {}", answer.launch->title);
   table.columns = {{"launch options", Align::left}};
-  for (const std::string& line :
-       launch_options(*answer.launch, answer.search.best.front().answered.answer.plan,
-                      launch_sizes(answer.search))) {
+  for (const std::string& line : launch_options(
+           *answer.launch, answer.search.best.front().answered.answer.plan, launch_sizes(answer))) {
     table.rows.push_back(std::vector<Cell>{Cell{line}});
   }
   return table;
@@ -378,7 +386,7 @@ Json plan_object(const ParallelPlanAnswer& answer) {
     object["launch"] = {
         {"framework", answer.launch->name},
         {"lines", launch_options(*answer.launch, search.best.front().answered.answer.plan,
-                                 launch_sizes(search))}};
+                                 launch_sizes(answer))}};
   }
   return object;
 }

@@ -13,6 +13,7 @@ struct ParallelPlanAnswer {
   model::parallel_search::PlanSearch search;
   /// Framework whose options launch the best plan; nullptr: none.
   const model::parallel_search::FrameworkWays* launch = nullptr;
+  std::string dtype = "bf16";           ///< of products, as --dtype names it
   double search_s = 0;                  ///< seconds that the search took; for people
   std::vector<std::string> notes = {};  ///< sentences for people
 };

@@ -20,9 +20,9 @@ class PlanParallel(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 
-    def lines(self, framework, *more):
+    def lines(self, framework, *more, words=WORDS):
         """The best plan that the framework runs, and its launch options by name."""
-        answer = self.plan("--framework", framework, *more)
+        answer = self.plan("--framework", framework, *more, words=words)
         self.assertEqual(answer["launch"]["framework"], framework)
         return answer["best"][0], answer["launch"]["lines"]
 
@@ -123,6 +123,33 @@ class PlanParallel(ProgramTest):
         self.assertEqual(batch * best["data"], 64)
         self.assertEqual(settings["tp_mode"], "REDUCE_SCATTER" if best["sequence_parallel"] else "ALL_REDUCE")
         self.assertLessEqual(best["zero"], 1)
+
+    def test_each_hiding_trait_has_its_option(self):
+        plan = ["--parallel", "tensor=8,sequence_parallel=true,zero=1,stages=1/2"]
+        hiding = {"--overlap-grad-reduce", "--overlap-param-gather", "--tp-comm-overlap"}
+        lines = self.lines("megatron", *plan)[1]
+        self.assertLessEqual(hiding | {"--bf16"}, set(lines))
+        experts = ["--parallel", "experts=8,stages=1,recompute=none"]
+        mixtral = ["plan", "--network", "mixtral_8x7b", *WORDS[3:]]
+        self.assertIn("--overlap-moe-expert-parallel-comm", self.lines("megatron", *experts, words=mixtral)[1])
+        # Software of 2021 hides gradients alone, and nanotron nothing.
+        lines = self.lines("megatron", "--dtype", "f16", *plan, words=[*WORDS[:3], "--cluster", "p4d_24xlarge", "--ranks", 256])[1]
+        self.assertEqual(hiding & set(lines), {"--overlap-grad-reduce"})
+        self.assertIn("--fp16", lines)
+        other = self.plan("--framework", "nanotron", "--launch-options", "megatron", *plan)["launch"]["lines"]
+        self.assertFalse(hiding & set(other))
+
+    def test_each_precision_has_its_option(self):
+        narrow = self.lines("megatron", "--dtype", "fp8")[1]
+        self.assertLessEqual({"--bf16", "--fp8-format hybrid"}, set(narrow))
+        self.assertFalse({"--bf16", "--fp16"} & set(self.lines("megatron", "--dtype", "f32")[1]))
+        deepspeed = json.loads("\n".join(line for line in self.lines("deepspeed")[1] if not line.startswith("#")))
+        self.assertEqual(deepspeed["bf16"], {"enabled": True})
+        self.assertTrue(deepspeed["zero_optimization"]["overlap_comm"])
+        titan = self.lines("torchtitan", "--dtype", "fp8")[1]
+        for line in ('mixed_precision_param = "bfloat16"', 'converters = ["quantize.linear.float8"]', "[compile]"):
+            self.assertIn(line, titan)
+        self.assertIn("  dtype: bfloat16", self.lines("nanotron")[1])
 
     def test_tables_and_records(self):
         table = run(*WORDS).stdout

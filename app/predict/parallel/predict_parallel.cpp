@@ -232,12 +232,6 @@ ParallelQuestion question_of(const ParallelInputs& inputs, const Network& networ
   return question;
 }
 
-std::string dtype_of(const TrainingOptions& training, bool is_stated) {
-  if (!is_stated) return "bf16";
-  return training.few_bits.empty() ? std::string(dtype_name(training.run.dtype))
-                                   : training.few_bits;
-}
-
 /// The cost of a whole training by each plan.
 std::vector<model::goodput::TrainingCost> costs_of(const ParallelCall& call, const Cluster& cluster,
                                                    const ParallelInputs& inputs) {
@@ -258,6 +252,12 @@ std::vector<model::goodput::TrainingCost> costs_of(const ParallelCall& call, con
 }
 
 }  // namespace
+
+std::string dtype_of(const TrainingOptions& training, bool is_stated) {
+  if (!is_stated) return "bf16";
+  return training.few_bits.empty() ? std::string(dtype_name(training.run.dtype))
+                                   : training.few_bits;
+}
 
 Precision precision_of(const TrainingOptions& training) {
   if (training.few_bits == "fp8") return Precision::eight_bits;

@@ -56,6 +56,9 @@ class PredictParallel {
   CLI::Option* dtype_ = nullptr;
 };
 
+/// The format of products as --dtype names it: bf16 where it was not stated.
+std::string dtype_of(const TrainingOptions& training, bool is_stated);
+
 /// The number format of products that --dtype names: that of `run`, or `few_bits`.
 model::parallel_time::Precision precision_of(const TrainingOptions& training);
 
