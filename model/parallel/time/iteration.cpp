@@ -106,6 +106,11 @@ double update_time(const Setting& setting, const PlanSizes& plan, double layers,
          constants.step_fixed;
 }
 
+/// Sharded sums of gradients have no place for those of one micro-batch.
+bool scatters_each_micro_batch(const PlanSizes& plan) {
+  return plan.zero == 2 && !plan.sharded_weights && plan.micro_batches > 1 && plan.replicas() > 1;
+}
+
 double gradient_messages(const Setting& setting, const PlanSizes& plan, double own) {
   if (plan.replicas() <= 1) return 0;
   const Collectives& send = setting.collectives;
@@ -121,15 +126,23 @@ double gradient_messages(const Setting& setting, const PlanSizes& plan, double o
          send.all_gather(sharing_group(plan), 2 * own);
 }
 
+/// Seconds of messages that `room` seconds of computing do not hide, and what these slow it by.
+double exposed(const Setting& setting, double sent, double room) {
+  return std::max(0.0, sent - room) + setting.constants.interference / 2 * std::min(sent, room);
+}
+
 double exposed_gradients(const Setting& setting, const PlanSizes& plan, const IterationTime& time,
                          double own) {
-  const double sent = gradient_messages(setting, plan, own);
-  if (!plan.hides_gradients || setting.family->one_queue) return sent;
+  const bool hides = plan.hides_gradients && !setting.family->one_queue;
   const PassTime& layer = time.layer.layer;
-  const double room =
-      time.busiest_layers *
-      (layer.backward + (setting.family->gathers_under_forward() ? layer.forward : 0));
-  return std::max(0.0, sent - room) + setting.constants.interference / 2 * std::min(sent, room);
+  const double backward = hides ? time.busiest_layers * layer.backward : 0;
+  const double forward =
+      hides && setting.family->gathers_under_forward() ? time.busiest_layers * layer.forward : 0;
+  const double last = exposed(setting, gradient_messages(setting, plan, own), backward + forward);
+  if (!scatters_each_micro_batch(plan)) return last;
+  const double scatter = exposed(
+      setting, scatter_time(setting.collectives, plan, plan.gradient_bytes * own), backward);
+  return (plan.micro_batches - 1) * scatter + std::max(last, scatter);
 }
 
 }  // namespace

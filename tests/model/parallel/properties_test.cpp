@@ -75,5 +75,27 @@ TEST(ParallelTimeProperties, BetterHardwareIsNeverSlower) {
   }
 }
 
+TEST(ParallelTimeProperties, ShardedGradientsAreSentForEachMicroBatch) {
+  RandomTrainings random(6);
+  for (int i = 0; i < 2000; ++i) {
+    Question question = random_question(random);
+    if (question.plan.replicas() == 1 || question.plan.micro_batches == 1) continue;
+    question.plan.zero = 2;
+    question.plan.sharded_weights = false;
+    const Setting setting = setting_of(question);
+    const IterationTime time = iteration_time(setting, question.plan);
+    const double layers = time.busiest_layers;
+    const double scatter =
+        scatter_time(setting.collectives, question.plan,
+                     question.plan.gradient_bytes * layers * time.layer.parameters);
+    EXPECT_GE(time.exposed_gradients * (1 + 1e-9),
+              question.plan.micro_batches * (scatter - layers * time.layer.layer.backward));
+    if (question.family->one_queue) continue;  // it sums whole gradients with ZeRO 1
+    Question whole = question;
+    whole.plan.zero = 1;
+    EXPECT_GE(time.total * (1 + 1e-9), seconds(whole));
+  }
+}
+
 }  // namespace
 }  // namespace dlscale::model::parallel_time
