@@ -287,10 +287,12 @@ ExitCode predict_stages(PredictOptions& options, const Network& network) {
   if (options.measured.is_given()) other = "--measured";
   if (options.explain.asked) other = "--explain";
   if (options.trace.asked()) other = "--trace";
+  if (options.memory) other = "--memory";
   if (!options.training.tokens.empty()) other = "--tokens";
-  const StagesAnswer answer = stages_answer(
-      network, machine, run,
-      {options.parallel.plans(), options.ranks, options.global_batch.find(), std::string(other)});
+  const StagesAnswer answer =
+      stages_answer(network, machine, run,
+                    {options.parallel.plans(), options.ranks, options.global_batch.find(),
+                     options.parallel.fits(), std::string(other)});
   options.output.write(answer.document);
   return options.parallel.fits() && !answer.fits ? ExitCode::bad_input : ExitCode::ok;
 }

@@ -39,6 +39,37 @@ std::optional<model::SpillAnswer> answer_at_any_size(SpillPolicy policy,
   }
 }
 
+/// Whether a policy without a search fits the memory with some batch.
+bool any_fits(const Network& network, const model::Machine& machine, Run run, int batch) {
+  run.batch = batch;
+  const model::SpilledTraining training = model::spilled_training(network, machine, run);
+  const model::HostLink link = model::host_link(machine.cluster);
+  return std::ranges::any_of(model::all_spill_policies, [&](SpillPolicy policy) {
+    if (policy == SpillPolicy::optimal) return false;
+    try {
+      (void)spilled(policy, training, link, machine.cluster.device.memory);
+      return true;
+    } catch (const ConfigError&) {
+      return false;
+    }
+  });
+}
+
+/// Says that nothing fits, and the greatest batch with which something does.
+std::string nothing_fits_sentence(const Network& network, const model::Machine& machine,
+                                  const Run& run) {
+  int fits = 0;
+  int too_large = run.batch;
+  while (too_large - fits > 1) {
+    const int middle = fits + (too_large - fits) / 2;
+    (any_fits(network, machine, run, middle) ? fits : too_large) = middle;
+  }
+  const std::string most =
+      fits == 0 ? "Not even a batch of 1 does." : fmt::format("The greatest batch is {}.", fits);
+  return fmt::format("No policy fits {} with batch {} in the {:.3g} GB of the device. {}",
+                     run.network, run.batch, machine.cluster.device.memory.si() / 1e9, most);
+}
+
 /// When computing anew takes less than copies there and back.
 std::string recompute_sentence(const report::OutOfCoreAnswer& asked) {
   std::size_t cheap = 0;
@@ -127,6 +158,9 @@ report::Document PredictOutOfCore::predict(const Network& network, const model::
       if (auto one = answer_at_any_size(policy, asked, notes)) asked.answers.push_back(*one);
     }
   }
+  const bool fits =
+      std::ranges::any_of(asked.answers, [&](const auto& one) { return one.peak <= asked.memory; });
+  if (!fits) notes.clear();  // one sentence says it for all
   for (const model::SpillAnswer& answer : asked.answers) {
     const bool mixed = answer.same_as == SpillPolicy::optimal;
     if (answer.policy != SpillPolicy::optimal || mixed) continue;
@@ -139,7 +173,9 @@ report::Document PredictOutOfCore::predict(const Network& network, const model::
       "slower: than on a device with enough memory; memory without workspaces and the library's "
       "own");
   notes.insert(notes.end(), assumed.begin(), assumed.end());
-  return report::out_of_core_document(asked, notes);
+  report::Document document = report::out_of_core_document(asked, notes);
+  if (!fits) document.lead = nothing_fits_sentence(network, machine, run);
+  return document;
 }
 
 }  // namespace dlscale::app

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 from program import ProgramTest, main, run
 
@@ -153,8 +154,21 @@ class PredictParallel(ProgramTest):
         self.assertEqual(answer["micro_batch"], 4)
         rows = list(csv.DictReader(io.StringIO(self.answered(*words, "--format", "csv"))))
         self.assertEqual([row["fits"] for row in rows], ["yes"] * 4)
-        text = self.answered(*words, "--fits")
-        self.assertIn("images/s", text)
+        self.assertEqual(self.answered(*words, "--fits").count("Fits: stage"), 1)
+        self.assertNotIn("images/s", self.answered(*words, "--fits"))
+        self.assert_refused(run(*words, "--memory"), 2, "--memory")
+        self.assertIn("more nodes like the 1", self.answered(*RESNET, "--ranks", 16, "--parallel", "stages=4,micro_batches=4"))
+        too_large = run("predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 65536, "--parallel", "stages=8,micro_batches=8", "--fits")
+        self.assertEqual(too_large.returncode, 2)
+        self.assertIn("Does not fit: stage", too_large.stdout)
+
+    def test_out_of_core_says_where_nothing_fits(self):
+        words = ["predict", "--network", "vgg16", "--cluster", "dgx_h100", "--out-of-core", "--batch"]
+        text = " ".join(self.answered(*words, 4096).split())
+        self.assertNotIn("left out", text)
+        most = int(re.search(r"The greatest batch is (\d+)\.", text).group(1))
+        self.assertNotIn("No policy fits", self.answered(*words, most))
+        self.assertIn("No policy fits", self.answered(*words, most + 1))
 
     def test_sequences_may_be_long(self):
         words = ["predict", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 16, "--sequence", 131072,

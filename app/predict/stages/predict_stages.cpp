@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/cli/number_sweep.hpp"
 #include "core/parallel/plan.hpp"
@@ -21,6 +22,12 @@ void refuse_others(const Network& network, const StagesQuestion& question) {
         "--parallel names {} plans, and {} is answered by its layers, stage by stage. Name one.",
         question.plans.size(), network.name()));
   }
+  if (question.other == "--memory") {
+    throw ConfigError(fmt::format(
+        "--memory adds nothing for {}, whose answer has the memory of each stage. Leave "
+        "it out.",
+        network.name()));
+  }
   if (!question.other.empty()) {
     throw ConfigError(
         fmt::format("{} goes with plans of transformers, and {} is predicted by its layers. Leave "
@@ -29,6 +36,17 @@ void refuse_others(const Network& network, const StagesQuestion& question) {
   }
   if (question.global_batch) return;
   throw ConfigError("--parallel leaves the batch of all ranks open. Add --global-batch.");
+}
+
+/// Whether the fullest rank has room, in a sentence.
+std::string verdict_sentence(const model::StagedTraining& training) {
+  if (training.device_memory <= Bytes()) {
+    return "Unknown whether it fits: the cluster states no memory of its devices.";
+  }
+  const auto fullest = std::ranges::max_element(training.memory, {}, &model::PartMemory::total);
+  return fmt::format("{}: stage {}, the fullest, needs {:.3g} of {:.3g} GB.",
+                     training.fits() ? "Fits" : "Does not fit", fullest - training.memory.begin(),
+                     fullest->total().si() / 1e9, training.device_memory.si() / 1e9);
 }
 
 /// Completes the plan by the number of ranks, and returns that.
@@ -67,7 +85,15 @@ StagesAnswer stages_answer(const Network& network, const model::Machine& machine
   run.ranks = complete(question, plan);
   const model::StagedTraining training =
       model::predict_stages(network, machine, run, plan, *question.global_batch);
-  return {report::stages_document({run, plan, training}), training.fits()};
+  report::Document document = report::stages_document({run, plan, training});
+  const bool too_large = training.device_memory > Bytes() && !training.fits();
+  if (question.fits) {
+    document.lead = verdict_sentence(training);
+    document.tables.clear();
+  } else if (too_large) {
+    document.lead += " " + verdict_sentence(training);
+  }
+  return {std::move(document), training.fits()};
 }
 
 }  // namespace dlscale::app

@@ -21,6 +21,7 @@ struct StagesQuestion {
   std::vector<std::string> plans;  ///< as typed
   std::vector<std::string> ranks;  ///< as typed; empty: those of the plan
   std::optional<std::int64_t> global_batch = {};
+  bool fits = false;       ///< asks for the verdict alone
   std::string other = {};  ///< an option that transformers alone have, if one was given
 };
 

@@ -142,6 +142,10 @@ class Staged {
 
   StagedTraining find() {
     const Placement place{run_.ranks, run_.ranks_per_node};
+    if (place.nodes() > machine_.cluster.nodes) {
+      notes_.add(NoteKind::more_nodes, {machine_.cluster.nodes, machine_.cluster.name},
+                 {place.nodes()});
+    }
     const KernelTimes kernels(network_, machine_, run_, place.ranks_on_node(), notes_);
     layers_ = layer_costs(network_, kernels);
     input_ = input_costs(network_, machine_, run_, notes_);
