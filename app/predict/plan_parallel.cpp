@@ -196,9 +196,11 @@ report::Document ParallelPlanOptions::answer(const Network& network,
   answer.launch = launch_.empty() ? question.ways : &launcher(launch_);
   answer.notes = framework_notes(question, !framework.empty());
   if (!batch) {
-    answer.notes.push_back(fmt::format(
-        "global batch: one sequence of {} tokens for each GPU; --global-batch says another",
-        question.training.shape.sequence));
+    answer.notes.push_back(
+        fmt::format("global batch: {} sequences of {} tokens, one for each GPU of the most; "
+                    "--global-batch says "
+                    "another",
+                    question.training.global_batch, question.training.shape.sequence));
   }
   const auto begin = std::chrono::steady_clock::now();
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

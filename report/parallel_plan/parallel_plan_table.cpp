@@ -73,7 +73,7 @@ std::string typed_plan(const ParallelPlan& plan) {
 std::string schedule_text(const ParallelPlan& plan) {
   if (plan.stages == 1) return "–";
   if (plan.chunks == 1) return plan.schedule;
-  return fmt::format("{} in {} chunks", plan.schedule, plan.chunks);
+  return fmt::format("{} × {}", plan.schedule, plan.chunks);
 }
 
 std::string zero_text(const ParallelPlan& plan) {
@@ -179,8 +179,9 @@ Fields<PlanRow> outcome_fields() {
 
 /// Columns that tables leave out to fit, the first first.
 Fields<PlanRow> with_spares(Fields<PlanRow> fields) {
-  int rank = 3;
-  for (const std::string_view heading : {"GB free", "of peak", "tokens/s"}) {
+  int rank = 5;
+  for (const std::string_view heading :
+       {"GB free", "of peak", "90 % interval", "recompute", "micro-batch"}) {
     const auto found = std::ranges::find(fields, heading, &Field<PlanRow>::header);
     if (found != fields.end()) found->spare = rank--;
   }
@@ -376,6 +377,7 @@ Json plan_object(const ParallelPlanAnswer& answer) {
       {"not_fitting", search.missed},
       {"splits", search.splits},
       {"not_told_apart", search.alike},
+      {"unfit_gpus", search.unfit},
       {"best", list(search.best, "best")},
       {"neighbours", list_of(neighbour_fields, neighbours)},
       {"memory_front", list(search.memory_front, "memory")},
@@ -400,13 +402,17 @@ std::vector<std::string> search_notes(const ParallelPlanAnswer& answer) {
                          ? "fits: the high end of memory is at most what a process can allocate"
                          : "fits: the prediction of memory, not its high end, is at most what a "
                            "process can allocate");
+  if (!search.unfit.empty()) {
+    notes.push_back(fmt::format("no plan fits on {} GPUs", fmt::join(search.unfit, ", ")));
+  }
   if (search.alike > 0) {
     notes.push_back(fmt::format(
         "the model cannot tell the best from {} of {}, which lie within its 90 % interval",
         counted(static_cast<long long>(search.alike), "other split"), search.splits - 1));
   }
   notes.emplace_back(
-      "sp: sequence_parallel; GB: of the rank that needs most; more: time or cost over the best");
+      "sp: sequence_parallel; ×: chunks; GB: of the rank that needs most; more: time or cost over "
+      "the best");
   return notes;
 }
 

@@ -81,6 +81,13 @@ class PlanParallel(ProgramTest):
         self.assertLess(cheap["best"][0]["gpus"], 64)
         self.assertTrue(any("GPU hour" in note for note in cheap["notes"]))
 
+    def test_numbers_of_gpus_without_a_plan_are_named(self):
+        words = [*WORDS[:5], "--ranks", "16,64"]
+        self.assertEqual(self.plan(words=words)["unfit_gpus"], [16])
+        text = run(*words).stdout
+        self.assertIn("no plan fits on 16 GPUs", text)
+        self.assertIn("global batch: 64 sequences", text)
+
     def test_the_words_of_megatron(self):
         best, lines = self.lines("megatron", "--parallel", "stages=4,tensor=4,schedule=interleaved")
         options = dict(line.split(" ", 1) if " " in line else (line, "") for line in lines)
@@ -153,6 +160,7 @@ class PlanParallel(ProgramTest):
 
     def test_tables_and_records(self):
         table = run(*WORDS).stdout
+        self.assertLessEqual(max(map(len, table.splitlines()[1:])), 100)  # the first line is a sentence
         for words in ("plans timed", "do not fit", "launch options", "--tensor-model-parallel-size", "one choice made otherwise"):
             self.assertIn(words, table)
         rows = list(csv.DictReader(io.StringIO(run(*WORDS, "--format", "csv").stdout)))

@@ -92,6 +92,10 @@ class Answer {
       search.best.push_back(answer(splits[i]));
     }
     if (splits.empty()) return;
+    for (const int gpus : context_->question->gpus) {
+      const bool fits = std::ranges::find(splits, gpus, &PlanPoint::gpus) != splits.end();
+      if (!fits) search.unfit.push_back(gpus);
+    }
     sort_by_score(search.best);  // simulated pipelines may have moved
     const parallel_time::ParallelAnswer& best = search.best.front().answered.answer;
     const double high = best.high();

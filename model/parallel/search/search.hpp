@@ -43,6 +43,8 @@ struct PlanSearch {
   std::size_t splits = 0;  ///< of which one plan or more fits
   /// Other splits whose best plan is at most as slow as the high end of the best plan.
   std::size_t alike = 0;
+  /// Numbers of GPUs on which no plan fits, where plans fit on others.
+  std::vector<int> unfit = {};
   /// The plan that exceeds the memory by least, where none fits, and by how many bytes.
   std::optional<FoundPlan> nearest = {};
   double nearest_excess = 0;
