@@ -141,7 +141,8 @@ class Search {
 
  private:
   [[nodiscard]] bool is_possible(const ParallelPlan& plan) const {
-    return parallel::faults(plan, static_cast<std::int64_t>(hardware_->links.gpus), facts_).empty();
+    const auto gpus = static_cast<std::int64_t>(hardware_->links.gpus);
+    return parallel::faults(plan, gpus, facts_).empty() && !fault_of_order(plan);
   }
 
   const ParallelTimeFile* file_;

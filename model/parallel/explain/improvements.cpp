@@ -58,13 +58,9 @@ class Changes {
                 const ParallelQuestion& question, const ParallelHardware& hardware,
                 const Setting& setting, const ParallelPlan& plan) {
     const auto gpus = static_cast<std::int64_t>(hardware.links.gpus);
-    if (!parallel::faults(plan, gpus, facts_of(question)).empty()) return;
+    if (!parallel::faults(plan, gpus, facts_of(question)).empty() || fault_of_order(plan)) return;
     Improvement one{change, keys, {}, static_cast<double>(question.global_batch), 0};
-    try {
-      one.answer = predict_plan(*file_, question, hardware, setting, plan);
-    } catch (const ConfigError&) {
-      return;  // an order of ranks that is not timed with twice the replicas
-    }
+    one.answer = predict_plan(*file_, question, hardware, setting, plan);
     one.gain = one.global_batch / static_cast<double>(question_.global_batch) * now_->seconds() /
                    one.answer.seconds() -
                1;

@@ -20,24 +20,32 @@ std::vector<Axis> axes_of(const parallel::ParallelPlan& plan, const parallel::Ax
   return axes;
 }
 
+/// Whether gradients are summed over two axes.
+bool has_both(const parallel::ParallelPlan& plan) {
+  return plan.context > 1 && plan.data > 1;
+}
+
 }  // namespace
 
-std::optional<Strides> strides_of(const parallel::ParallelPlan& plan) {
-  if (plan.order == parallel::all_axes) return {};
+std::optional<std::string> fault_of_order(const parallel::ParallelPlan& plan) {
   const std::vector<Axis> axes = axes_of(plan, plan.order);
   if (axes == axes_of(plan, parallel::all_axes)) return {};
   if (plan.experts > 1) {
-    throw ConfigError(
-        "order is not tensor, context, data, stages, and experts is over 1 (messages to experts "
-        "are timed in that order alone). Leave order out.");
+    return "order is not tensor, context, data, stages, and experts is over 1 (messages to experts "
+           "are timed in that order alone). Leave order out.";
   }
   const auto place = [&](Axis axis) { return std::ranges::find(axes, axis) - axes.begin(); };
-  const bool has_both = plan.context > 1 && plan.data > 1;
-  if (has_both && std::abs(place(Axis::context) - place(Axis::data)) > 1) {
-    throw ConfigError(
-        "order puts another axis between context and data (gradients are summed over both, and "
-        "are timed side by side alone). Name context and data next to each other.");
+  if (has_both(plan) && std::abs(place(Axis::context) - place(Axis::data)) > 1) {
+    return "order puts another axis between context and data (gradients are summed over both, and "
+           "are timed side by side alone). Name context and data next to each other.";
   }
+  return {};
+}
+
+std::optional<Strides> strides_of(const parallel::ParallelPlan& plan) {
+  const std::vector<Axis> axes = axes_of(plan, plan.order);
+  if (axes == axes_of(plan, parallel::all_axes)) return {};
+  if (const auto fault = fault_of_order(plan)) throw ConfigError(*fault);
   const auto stride_of = [&](Axis asked) {
     double stride = 1;
     for (const Axis axis : axes) {
@@ -48,7 +56,8 @@ std::optional<Strides> strides_of(const parallel::ParallelPlan& plan) {
   };
   Strides strides{stride_of(Axis::tensor), stride_of(Axis::context), 1, stride_of(Axis::stages)};
   strides.replicas = stride_of(Axis::data);
-  if (plan.data == 1 || has_both) strides.replicas = std::min(strides.replicas, strides.context);
+  if (plan.data == 1 || has_both(plan))
+    strides.replicas = std::min(strides.replicas, strides.context);
   return strides;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
 
 #include "core/parallel/plan.hpp"
 #include "model/memory/transformer_shape.hpp"
@@ -65,8 +66,12 @@ struct LayerSizes {
   double expert_share = 0;  ///< of layers that have experts
   double inner = 1;         ///< features of the feed-forward part on a rank, a token
 };
-/// The strides of a plan's order; absent where they are those of PlanSizes. Throws ConfigError for
-/// orders that are not timed: context and data apart, or experts with axes in another order.
+/// Why the order of a plan is not timed, a sentence with what to do; absent if it is. Context and
+/// data lie apart, or experts have axes in another order.
+std::optional<std::string> fault_of_order(const parallel::ParallelPlan& plan);
+
+/// The strides of a plan's order; absent where they are those of PlanSizes. Throws ConfigError with
+/// fault_of_order().
 std::optional<Strides> strides_of(const parallel::ParallelPlan& plan);
 
 /// The share of layers that recompute::block computes again, over all parts; else 1.
