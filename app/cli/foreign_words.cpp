@@ -152,8 +152,8 @@ constexpr std::array foreign_values{
                  "Figures are made by dlscale report. Write --format json, and give it that file."},
     ForeignValue{"--framework",
                  "fsdp pytorch-fsdp fsdp2 zero zero1 zero2 zero3 zero-1 zero-2 zero-3",
-                 "Parameters that are sharded over ranks are not modelled. Write pytorch_ddp for "
-                 "whole ones."},
+                 "Data parallelism has whole parameters on each rank. Write pytorch_ddp, or add a "
+                 "plan that shards them: --parallel zero=3."},
     ForeignValue{"--schedule", "allreduce all-reduce synchronous sync ssgd",
                  "That is how ranks get the same parameters: --synchronisation all_reduce, the "
                  "default. A schedule says when, such as wait_free or bucketed."},
@@ -292,6 +292,7 @@ std::string advice_on_value(std::string_view option, const std::string& value) {
 }
 
 std::string our_values(std::string_view option, const std::string& value) {
+  if (option == "--framework") return value;  // plans of predict take free text
   if (const std::string advice = advice_on_value(option, value); !advice.empty()) {
     throw ConfigError(fmt::format("{} {}: {}", option, escape_for_terminal(value), advice));
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "app/cli/foreign_words.hpp"
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
 #include "core/text/escape_for_terminal.hpp"
@@ -39,6 +40,10 @@ const FrameworkProfile* latest(const std::vector<const FrameworkProfile*>& profi
 }
 
 [[noreturn]] void refuse(const std::vector<FrameworkProfile>& profiles, std::string_view text) {
+  if (const std::string advice = advice_on_value("--framework", std::string(text));
+      !advice.empty()) {
+    throw ConfigError(fmt::format("--framework {}: {}", escape_for_terminal(text), advice));
+  }
   std::vector<std::string> ids;
   for (const FrameworkProfile& profile : profiles) ids.push_back(profile.id);
   const std::string name = lower(text.substr(0, text.find_first_of(" _")));

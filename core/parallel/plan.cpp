@@ -79,13 +79,13 @@ class Faults {
     check_bytes("gradient_bytes", bytes.gradients);
     check_bytes("main_gradient_bytes", bytes.main_gradients);
     check_bytes("master_bytes", bytes.master);
-    check_bytes("moment_bytes", bytes.moments.value_or(0));
+    check_bytes("moment_bytes", bytes.moments);
     check_words();
   }
 
-  void check_bytes(std::string_view name, double value) {
-    if (value >= 0 && value <= most_state_bytes) return;  // NaN is neither
-    add("{} is {}. Write the bytes of a parameter, from 0 to {}.", name, value, most_state_bytes);
+  void check_bytes(std::string_view name, const std::optional<double>& value) {
+    if (!value || (*value >= 0 && *value <= most_state_bytes)) return;  // NaN is neither
+    add("{} is {}. Write the bytes of a parameter, from 0 to {}.", name, *value, most_state_bytes);
   }
 
   void check_words() {
@@ -327,6 +327,12 @@ int ranks_along(Axis axis, const ParallelPlan& plan) {
       return plan.stages;
   }
   fail_expectation("an axis");
+}
+
+KeptBytes kept_bytes(const StateBytes& bytes) {
+  const KeptBytes plain;
+  return {bytes.weights.value_or(plain.weights), bytes.gradients.value_or(plain.gradients),
+          bytes.main_gradients.value_or(plain.main_gradients), bytes.master.value_or(plain.master)};
 }
 
 double moment_bytes(const ParallelPlan& plan) {

@@ -38,16 +38,27 @@ inline constexpr std::array all_recomputes{Recompute::none, Recompute::selective
 std::string_view recompute_name(Recompute recompute);
 Recompute parse_recompute(std::string_view name);  ///< throws ConfigError
 
-/// Bytes of each parameter by what is kept of it, 0 … 16; those of f32 training without copies.
+/// Bytes of each parameter by what is kept of it, 0 … 16. Absent: as the framework has it, and
+/// kept_bytes() where none is known.
 struct StateBytes {
-  double weights = 4;
-  double gradients = 4;
-  double main_gradients = 0;  ///< sums of gradients in a wider type
-  double master = 0;          ///< weights that the optimiser updates, if these are others
-  /// The optimiser's numbers together; absent: 4 for each.
-  std::optional<double> moments = {};
+  std::optional<double> weights = {};
+  std::optional<double> gradients = {};
+  std::optional<double> main_gradients = {};  ///< sums of gradients in a wider type
+  std::optional<double> master = {};   ///< weights that the optimiser updates, if these are others
+  std::optional<double> moments = {};  ///< the optimiser's numbers together
   bool operator==(const StateBytes&) const = default;
 };
+
+/// The same without the optimiser's numbers, at first those of f32 training without copies.
+struct KeptBytes {
+  double weights = 4;
+  double gradients = 4;
+  double main_gradients = 0;
+  double master = 0;
+  [[nodiscard]] double total() const { return weights + gradients + main_gradients + master; }
+};
+/// Absent bytes are those of f32 training.
+KeptBytes kept_bytes(const StateBytes& bytes);
 
 /// How a training is spread over devices, cut into micro-batches, and what it keeps. The values
 /// here are those of a data-parallel run on one rank.
@@ -80,7 +91,7 @@ struct ParallelPlan {
 /// The number of an axis's ranks.
 int ranks_along(Axis axis, const ParallelPlan& plan);
 
-/// Bytes of the optimiser's numbers of each parameter.
+/// Bytes of the optimiser's numbers of each parameter: 4 for each number unless stated.
 double moment_bytes(const ParallelPlan& plan);
 
 /// Properties of a network and its batch that plans depend on. An absent one is not known, and

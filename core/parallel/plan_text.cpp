@@ -94,9 +94,6 @@ std::string text_of(int value) {
 std::string text_of(const std::optional<int>& value) {
   return value ? std::to_string(*value) : "";
 }
-std::string text_of(double value) {
-  return exact(value);
-}
 std::string text_of(const std::optional<double>& value) {
   return value ? exact(*value) : "";
 }
@@ -126,9 +123,6 @@ void parse_into(int& value, std::string_view text) {
 }
 void parse_into(std::optional<int>& value, std::string_view text) {
   value = parse_integer(text);
-}
-void parse_into(double& value, std::string_view text) {
-  value = parse_bytes(text);
 }
 void parse_into(std::optional<double>& value, std::string_view text) {
   value = parse_bytes(text);

@@ -23,7 +23,7 @@ PhaseShares shares_by_stage(const ParallelAnswer& answer) {
 }
 
 double checkpoint_bytes(const ParallelQuestion& question, const ParallelAnswer& answer) {
-  const parallel::StateBytes& bytes = answer.plan.bytes;
+  const parallel::KeptBytes bytes = parallel::kept_bytes(answer.plan.bytes);
   return memory::parameters(question.shape) *
          (bytes.weights + bytes.master + parallel::moment_bytes(answer.plan));
 }

@@ -57,10 +57,11 @@ MemorySetup setup_of_plan(const parallel::ParallelPlan& plan,
   setup.micro_batches = static_cast<int>(batches.micro_batches);
   setup.recompute = recompute_of(plan.recompute);
   setup.recompute_layers = plan.recompute_layers;
-  setup.bytes = {.weights = plan.bytes.weights,
-                 .gradients = plan.bytes.gradients,
-                 .main_gradients = plan.bytes.main_gradients,
-                 .main_weights = plan.bytes.master,
+  const parallel::KeptBytes bytes = parallel::kept_bytes(plan.bytes);
+  setup.bytes = {.weights = bytes.weights,
+                 .gradients = bytes.gradients,
+                 .main_gradients = bytes.main_gradients,
+                 .main_weights = bytes.master,
                  .moments = parallel::moment_bytes(plan)};
   return setup;
 }

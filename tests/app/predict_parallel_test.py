@@ -103,6 +103,29 @@ class PredictParallel(ProgramTest):
             kinds = [value for key, value in stage.items() if key.endswith("_bytes") and key != "total_bytes"]
             self.assertAlmostEqual(sum(kinds) / stage["total_bytes"], 1, places=9)
 
+    def test_a_measured_point_is_met(self):
+        words = [*LLAMA, "--ranks", "64,512", "--parallel", PLAN]
+        before = self.plans(*words)
+        for factor in [0.8, 1.3, 3]:
+            seconds = before[0]["t_iter_s"] * factor
+            one, other = self.plans(*words, "--measured", f"64={seconds} s")
+            self.assertAlmostEqual(one["t_iter_s"] / seconds, 1, places=6)
+            self.assertAlmostEqual(one["t_iter_high_s"] / seconds, 1.03, places=6)
+            self.assertEqual(other["t_iter_s"] > before[1]["t_iter_s"], factor > 1)
+        self.assert_refused(run(*words, "--measured", "64=0.001 s"), 2, "the peak of their data sheet")
+
+    def test_an_order_that_is_not_timed_is_no_remedy(self):
+        words = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 8, "--global-batch", 64,
+                 "--parallel", "context=2,micro_batch=1,order=context/tensor/branches/data/stages"]
+        self.assertIn("Does not fit", self.answered(*words, "--fits", code=2))
+        self.answered(*words, "--memory")
+        self.answered(*words, "--explain")
+        self.assertIn("by context, tensor, branches, data, stages", " ".join(self.answered(*words, "--notes").split()))
+
+    def test_fsdp_is_a_framework_of_plans(self):
+        words = [*LLAMA, "--ranks", 64, "--framework", "fsdp", "--parallel", "zero=3,micro_batch=1,recompute=full"]
+        self.assertEqual(self.plans(*words)[0]["family"], "fsdp")
+
     def test_a_measured_point_moves_and_narrows(self):
         words = [*SMALL, "--dtype", "bf16", "--ranks", "8,16", "--parallel", "tensor=4,sequence_parallel=true,micro_batch=2"]
         before = self.plans(*words)

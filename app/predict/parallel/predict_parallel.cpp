@@ -43,6 +43,8 @@ using model::parallel_time::Precision;
 using model::parallel_time::Setting;
 using parallel::ParallelPlan;
 
+constexpr const char* usual_framework = "megatron";
+
 /// Answers plans one after the other on one kind of hardware.
 class Answers {
  public:
@@ -51,6 +53,7 @@ class Answers {
 
   /// Fits constants to measured points of the plan, whose replicas follow their ranks.
   void fit(AskedPlan plan, const std::vector<MeasuredIteration>& points) {
+    measured_ = plan.plan;
     layers_ = model::parallel_time::stage_layers_of(plan.plan);
     plan.states_data = false;
     for (const MeasuredIteration& point : points) {
@@ -62,40 +65,56 @@ class Answers {
       points_.push_back(one);
     }
     const Setting setting = setting_of(*file_, *question_, on(points.front().ranks));
+    for (const MeasuredPoint& point : points_) doubt(plan, point);
     constants_ = by_measured_points(*file_, setting, points_);
   }
 
-  /// A sentence for each measured point that the fitted constants do not come near.
-  [[nodiscard]] std::vector<std::string> doubts() const {
-    constexpr double odd = 1.3;
-    std::vector<std::string> sentences;
-    for (const MeasuredPoint& point : points_) {
-      const Setting setting = setting_of(*file_, *question_, hardware_);
-      const double seconds = predicted_seconds(setting, *constants_, point);
-      if (std::max(seconds / point.seconds, point.seconds / seconds) < odd) continue;
-      sentences.push_back(
-          fmt::format("Your point at {} GPUs is {:.3g} s, and {:.3g} s is as near as usual "
-                      "constants come: check "
-                      "its batch, plan and framework.",
-                      point.links.gpus, point.seconds, seconds));
-    }
-    return sentences;
-  }
+  /// A sentence for each measured point beyond the interval of its prediction.
+  [[nodiscard]] const std::vector<std::string>& doubts() const { return doubts_; }
 
   [[nodiscard]] AnsweredPlan answer(const ParallelPlan& plan, int ranks) const {
     const ParallelHardware hardware = on(ranks);
     Setting setting = setting_of(*file_, *question_, hardware);
-    if (constants_) setting = with_constants(setting, *constants_, hardware.links);
+    if (constants_) {
+      setting = with_constants(setting, *constants_, hardware.links);
+      setting.measured_factor = measured_factor(setting, points_, ranks);
+    }
     AnsweredPlan row{plan, hardware, setting,
                      predict_plan(*file_, *question_, hardware, setting, plan)};
     if (constants_) {
-      row.answer.range =
-          range_by_points(row.answer.range, file_->interval, setting, points_, ranks);
+      row.answer.range = range_by_points(row.answer.range, file_->interval, setting, points_, ranks,
+                                         is_measured(plan));
     }
     return row;
   }
 
  private:
+  /// Compares a point with its prediction before constants are fitted. Throws ConfigError for one
+  /// that no device of this kind can reach.
+  void doubt(const AskedPlan& plan, const MeasuredPoint& point) {
+    const int ranks = static_cast<int>(point.links.gpus);
+    const AnsweredPlan row = answer(plan.on(ranks), ranks);
+    const double utilisation = flop_utilisation(*question_, row.setting, row.answer) *
+                               row.answer.seconds() / point.seconds;
+    if (utilisation > 1) {
+      throw ConfigError(fmt::format(
+          "--measured: {:.3g} s at {} GPUs are {:.3g} times the peak of their data sheet. Check "
+          "its unit, batch, plan and precision.",
+          point.seconds, ranks, utilisation));
+    }
+    if (point.seconds >= row.answer.low() && point.seconds <= row.answer.high()) return;
+    doubts_.push_back(fmt::format(
+        "Your point at {} GPUs, {:.3g} s, lies outside of the 90 % interval of its prediction, "
+        "{:.3g} to {:.3g} s, and is followed all the same: check its batch, plan and framework.",
+        ranks, point.seconds, row.answer.low(), row.answer.high()));
+  }
+
+  /// Whether points measured the plan, on any number of ranks.
+  [[nodiscard]] bool is_measured(ParallelPlan plan) const {
+    plan.data = measured_.data;
+    return plan == measured_;
+  }
+
   [[nodiscard]] ParallelHardware on(int ranks) const {
     ParallelHardware hardware = hardware_;
     hardware.links.gpus = ranks;
@@ -106,6 +125,8 @@ class Answers {
   const ParallelQuestion* question_;
   ParallelHardware hardware_;
   std::vector<int> layers_ = {};
+  ParallelPlan measured_ = {};
+  std::vector<std::string> doubts_ = {};
   std::vector<MeasuredPoint> points_ = {};
   std::optional<model::parallel_time::TimeConstants> constants_ = {};
 };
@@ -152,22 +173,33 @@ void note_framework(ParallelCall& call) {
                     "{}, and the interval is wide.",
                     call.question.framework, family.name));
   }
+  if (call.question.framework == usual_framework &&
+      first.setting.attention == model::parallel_time::AttentionKernel::in_memory) {
+    call.notes.emplace_back(
+        "Before Hopper, megatron is its software of 2021, with attention scores in memory; "
+        "--framework megatron-core names today's.");
+  }
+  if (call.question.precision == Precision::f32 &&
+      first.hardware.device.peak.contains(SheetFormat::tf32)) {
+    call.notes.emplace_back("f32 is computed without tf32; --dtype tf32 takes its units.");
+  }
 }
 
 /// What the answer takes for granted, for --notes.
 void note_details(ParallelCall& call) {
   const AnsweredPlan& first = call.rows.front();
-  const parallel::StateBytes& bytes = first.answer.plan.bytes;
+  const parallel::KeptBytes bytes = parallel::kept_bytes(first.answer.plan.bytes);
   const double moments = parallel::moment_bytes(first.answer.plan);
   call.notes.push_back(fmt::format(
       "Bytes of a parameter: weights {}, gradients {}, sums of gradients {}, the optimiser's copy "
       "{}, its numbers {}; together {}.",
       bytes.weights, bytes.gradients, bytes.main_gradients, bytes.master, moments,
-      bytes.weights + bytes.gradients + bytes.main_gradients + bytes.master + moments));
+      bytes.total() + moments));
+  std::vector<std::string_view> axes;
+  std::ranges::transform(first.asked.order, std::back_inserter(axes), parallel::axis_name);
   call.notes.push_back(fmt::format(
-      "Ranks fill nodes of {} GPUs by tensor, context, data, then stage; gradients are sent in {} "
-      "bytes a number.",
-      first.hardware.links.node_gpus, first.answer.sizes.gradient_bytes));
+      "Ranks fill nodes of {} GPUs by {}, nearest first; gradients are sent in {} bytes a number.",
+      first.hardware.links.node_gpus, fmt::join(axes, ", "), first.answer.sizes.gradient_bytes));
   call.notes.push_back(fmt::format("GB are 10⁹ bytes: a process can allocate {:.1f} GB of {}.",
                                    first.hardware.memory / 1e9, first.hardware.device.name));
 }
@@ -201,8 +233,6 @@ report::Remedies remedies_of(const ParallelCall& call) {
   }
   return remedies;
 }
-
-constexpr const char* usual_framework = "megatron";
 
 /// The sizes of the network for sequences of the length asked for. A long one does not make the
 /// network, whose scores would be absurdly large, unless it has a table of positions.
@@ -338,7 +368,7 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
                                     static_cast<double>(call.question.shape.sequence));
     answers.fit(plans.front(), points);
     for (const MeasuredIteration& point : points) call.measured.push_back(point.ranks);
-    for (std::string& doubt : answers.doubts()) call.notes.push_back(std::move(doubt));
+    for (const std::string& doubt : answers.doubts()) call.notes.push_back(doubt);
   }
   add_rows(answers, plans, inputs.ranks, call);
   note_framework(call);

@@ -28,13 +28,44 @@ constexpr double slow_allocator = 1.6;
 constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
                                                         "aries"};
 
-/// Refuses few bits on a device that does not compute in them.
+/// Refuses formats that a device does not compute in.
 void expect_peak(Precision precision, const DeviceFacts& facts, const DeviceSheet& sheet) {
-  const bool lacks_eight = precision == Precision::eight_bits && facts.eight_bit_peak == 0;
-  const bool lacks_four = precision == Precision::four_bits && facts.four_bit_peak == 0;
-  if (!lacks_eight && !lacks_four) return;
-  throw ConfigError(fmt::format("{} has no peak in {} bits by its data sheet. Take bf16 or f16.",
-                                sheet.name, lacks_eight ? 8 : 4));
+  const bool has_half =
+      sheet.peak.contains(SheetFormat::bf16) || sheet.peak.contains(SheetFormat::f16);
+  std::string_view lacking;
+  if (precision == Precision::eight_bits && facts.eight_bit_peak == 0) lacking = "8 bits";
+  if (precision == Precision::four_bits && facts.four_bit_peak == 0) lacking = "4 bits";
+  if (precision == Precision::half && !has_half) lacking = "bf16 or f16";
+  if (precision == Precision::tf32 && !sheet.peak.contains(SheetFormat::tf32)) lacking = "tf32";
+  if (lacking.empty()) return;
+  throw ConfigError(fmt::format("{} has no peak in {} by its data sheet. Take {}.",
+                                sheet.name, lacking, has_half ? "bf16" : "f32"));
+}
+
+/// The facts that a setting rests on: f32 is computed without tf32, as beside data parallelism.
+DeviceFacts facts_in(Precision precision, const DeviceSheet& sheet,
+                     const TimeConstants& constants) {
+  DeviceFacts facts = device_facts(sheet, constants);
+  const auto f32 = sheet.peak.find(SheetFormat::f32);
+  if (precision == Precision::f32 && f32 != sheet.peak.end()) facts.wide_peak = f32->second.si();
+  return facts;
+}
+
+/// The same iteration, `factor` times as long in all its parts.
+IterationTime stretched(IterationTime time, double factor) {
+  LayerTime& layer = time.layer;
+  for (PassTime* pass :
+       {&layer.qkv, &layer.projection, &layer.feed_forward, &layer.attention, &layer.elementwise,
+        &layer.host, &layer.messages, &layer.device, &layer.layer}) {
+    pass->forward *= factor;
+    pass->backward *= factor;
+  }
+  for (double* part : {&layer.gather, &layer.scatter, &time.embedding, &time.head,
+                       &time.slowest_stage, &time.stage_message, &time.stage_messages,
+                       &time.pipeline, &time.exposed_gradients, &time.update, &time.total}) {
+    *part *= factor;
+  }
+  return time;
 }
 
 /// Whether even the low end of what the fullest rank reserves nearly fills the device.
@@ -82,7 +113,7 @@ NamedFamily family_of(const ParallelTimeFile& file, const ParallelQuestion& ques
 
 Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& question,
                    const ParallelHardware& hardware) {
-  const DeviceFacts facts = device_facts(hardware.device, file.constants);
+  const DeviceFacts facts = facts_in(question.precision, hardware.device, file.constants);
   expect_peak(question.precision, facts, hardware.device);
   const DeviceRates rates = device_rates(facts, question.precision, file.constants);
   const Family* family = family_of(file, question, facts, rates).family;
@@ -120,18 +151,22 @@ std::vector<int> stage_layers_of(const parallel::ParallelPlan& plan) {
 
 parallel::StateBytes state_bytes_of(const Family& family, const parallel::ParallelPlan& plan,
                                     Precision precision) {
-  if (plan.bytes != parallel::StateBytes{}) return plan.bytes;
   const memory::StateBytes& usual = family.state_bytes;
-  parallel::StateBytes bytes;  // of 32 bits, without copies
+  parallel::KeptBytes kept;  // of 32 bits, without copies
   if (precision != Precision::f32 && precision != Precision::tf32) {
-    bytes = {.weights = usual.weights,
-             .gradients = usual.gradients,
-             .main_gradients = usual.main_gradients,
-             .master = usual.main_weights};
+    kept = {.weights = usual.weights,
+            .gradients = usual.gradients,
+            .main_gradients = usual.main_gradients,
+            .master = usual.main_weights};
   }
   const bool is_usual_optimiser = plan.optimizer == parallel::ParallelPlan{}.optimizer;
-  bytes.moments = is_usual_optimiser ? usual.moments : parallel::moment_bytes(plan);
-  return bytes;
+  const parallel::StateBytes& stated = plan.bytes;
+  return {.weights = stated.weights.value_or(kept.weights),
+          .gradients = stated.gradients.value_or(kept.gradients),
+          .main_gradients = stated.main_gradients.value_or(kept.main_gradients),
+          .master = stated.master.value_or(kept.master),
+          .moments = stated.moments.value_or(is_usual_optimiser ? usual.moments
+                                                                : parallel::moment_bytes(plan))};
 }
 
 PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan) {
@@ -154,8 +189,8 @@ PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPla
   sizes.recompute = plan.recompute;
   sizes.recompute_share = recompute_share_of(plan, static_cast<double>(question.shape.layers));
   sizes.stated_strides = strides_of(plan);
-  sizes.gradient_bytes =
-      plan.bytes.main_gradients > 0 ? plan.bytes.main_gradients : plan.bytes.gradients;
+  const parallel::KeptBytes bytes = parallel::kept_bytes(plan.bytes);
+  sizes.gradient_bytes = bytes.main_gradients > 0 ? bytes.main_gradients : bytes.gradients;
   return sizes;
 }
 
@@ -166,6 +201,7 @@ memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Sett
   memory::MemorySetup setup =
       memory::setup_of_plan(stated, parallel::batches_of(plan, facts_of(question)));
   setup.element = setting.rates.element_bytes;
+  setup.imbalance = setting.constants.imbalance;
   setup.fused_attention = setting.attention != AttentionKernel::in_memory;
   if (plan.zero >= 3 && plan.recompute == parallel::Recompute::selective) {
     setup.recompute = memory::Recompute::operators;
@@ -185,7 +221,7 @@ ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion
   const std::vector<int> layers = stage_layers_of(plan);
   PlanSizes sizes = answer.sizes;
   sizes.stage_layers = layers;
-  answer.time = plan_time(setting, sizes, plan);
+  answer.time = stretched(plan_time(setting, sizes, plan), setting.measured_factor);
   const DeviceFacts device = device_facts(hardware.device, file.constants);
   answer.range = time_range(file.interval, setting, sizes, answer.time,
                             {family_of(file, question, device, setting.rates).is_named});

@@ -48,8 +48,8 @@ struct NamedFamily {
 NamedFamily family_of(const ParallelTimeFile& file, const ParallelQuestion& question,
                       const DeviceFacts& facts, const DeviceRates& rates);
 
-/// All that iteration_time() reads beside the plan. Throws ConfigError for a precision without
-/// peak.
+/// All that iteration_time() reads beside the plan. Unlike published trainings, whose f32 may take
+/// tf32's units, f32 has its own peak here. Throws ConfigError for a precision without peak.
 Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& question,
                    const ParallelHardware& hardware);
 
@@ -65,7 +65,7 @@ PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPla
 /// Layers of each stage, from those of its parts; empty if they are alike.
 std::vector<int> stage_layers_of(const parallel::ParallelPlan& plan);
 
-/// Bytes of states: those of the plan, or of the family where the plan has the defaults. In formats
+/// Bytes of states, none absent: those that the plan states, else those of the family. In formats
 /// of 32 bits, weights and gradients take 4 each and have no copies. An optimiser other than the
 /// default keeps its own numbers.
 parallel::StateBytes state_bytes_of(const Family& family, const parallel::ParallelPlan& plan,

@@ -35,7 +35,8 @@ void add_part(const PartMemory& other, PartMemory& rank) {
 }  // namespace
 
 PartMemoryRules memory_rules(const parallel::ParallelPlan& plan, DeviceKind device) {
-  return {device, plan.bytes, parallel::moment_bytes(plan), plan.recompute, plan.recompute_layers};
+  return {device, parallel::kept_bytes(plan.bytes), parallel::moment_bytes(plan), plan.recompute,
+          plan.recompute_layers};
 }
 
 LayerSums::LayerSums(const Network& network, const Run& run, PartMemoryRules rules)
@@ -45,10 +46,9 @@ LayerSums::LayerSums(const Network& network, const Run& run, PartMemoryRules rul
       batch_(run.batch * travelling_bytes(network, rules.device, run)),
       gradients_(gradient_bytes(network, element_, true)),
       crossing_(crossing_elements(network)) {
-  const parallel::StateBytes& bytes = rules.bytes;
+  const parallel::KeptBytes& bytes = rules.bytes;
   const bool casts_weights = element_ < plain_bytes && bytes.weights >= plain_bytes;
-  state_bytes_ = bytes.weights + bytes.gradients + bytes.main_gradients + bytes.master +
-                 rules.moments + (casts_weights ? element_ : 0);
+  state_bytes_ = bytes.total() + rules.moments + (casts_weights ? element_ : 0);
   const double loss_copy = element_ < plain_bytes ? plain_bytes : 0;
   parameters_.push_back(0);
   kept_.push_back(0);

@@ -33,7 +33,7 @@ struct PartMemory {
 /// The rules that the memory of parts follows.
 struct PartMemoryRules {
   DeviceKind device = DeviceKind::gpu;
-  parallel::StateBytes bytes = {};
+  parallel::KeptBytes bytes = {};
   double moments = 4;  ///< bytes a parameter (parallel::moment_bytes())
   parallel::Recompute recompute = parallel::Recompute::none;
   int recompute_layers = 0;  ///< of each part, with block

@@ -54,7 +54,8 @@ Setting with_constants(const Setting& setting, const TimeConstants& constants, c
           setting.attention,
           device_rates(setting.rates.facts, setting.rates.precision, constants),
           Collectives(constants, links),
-          setting.shape};
+          setting.shape,
+          setting.measured_factor};
 }
 
 double predicted_seconds(const Setting& setting, const TimeConstants& constants,

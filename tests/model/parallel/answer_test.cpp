@@ -189,13 +189,54 @@ TEST(ParallelAnswers, RefuseBitsThatADeviceLacks) {
   EXPECT_THROW(static_cast<void>(question.setting()), ConfigError);
 }
 
+TEST(ParallelAnswers, RefuseFormatsThatADeviceLacks) {
+  ParallelQuestion question = asked(alike[9]).question();
+  const ParallelHardware p40 = parallel_hardware(load_cluster("p40x16"), 8);
+  for (const Precision format : {Precision::half, Precision::tf32}) {
+    question.precision = format;
+    EXPECT_EQ(p40.device.peak.contains(SheetFormat::f16) && format == Precision::half, false);
+    EXPECT_THROW(static_cast<void>(setting_of(parallel_times(), question, p40)), ConfigError);
+  }
+  question.precision = Precision::f32;
+  EXPECT_NO_THROW(static_cast<void>(setting_of(parallel_times(), question, p40)));
+}
+
+TEST(ParallelAnswers, ComputeF32WithoutTf32) {
+  ParallelQuestion question = asked(alike[9]).question();
+  const ParallelHardware h100 = parallel_hardware(load_cluster("dgx_h100"), 8);
+  question.precision = Precision::f32;
+  const Setting plain = setting_of(parallel_times(), question, h100);
+  EXPECT_EQ(plain.rates.layer.peak, h100.device.peak.at(SheetFormat::f32).si());
+  question.precision = Precision::tf32;
+  EXPECT_GT(setting_of(parallel_times(), question, h100).rates.layer.peak, plain.rates.layer.peak);
+}
+
 TEST(StatesOfPlans, AreThoseOfTheFamilyUnlessStated) {
   const Family& engine = parallel_times().family("engine");
   const auto plan = parallel::parse_plan("data=8");
   EXPECT_EQ(state_bytes_of(engine, plan).main_gradients, 4);
-  EXPECT_EQ(state_bytes_of(engine, plan, Precision::f32), (parallel::StateBytes{.moments = 8}));
+  EXPECT_EQ(state_bytes_of(engine, plan, Precision::f32), (parallel::StateBytes{4, 4, 0, 0, 8}));
   EXPECT_EQ(state_bytes_of(engine, parallel::parse_plan("optimizer=sgd")).moments, 0);
-  EXPECT_EQ(state_bytes_of(engine, parallel::parse_plan("weight_bytes=2")).weights, 2);
+}
+
+TEST(StatesOfPlans, KeepThoseOfTheFamilyBesideAStatedOne) {
+  const Family& engine = parallel_times().family("engine");
+  const parallel::StateBytes usual = state_bytes_of(engine, parallel::parse_plan("data=8"));
+  using Bytes = parallel::StateBytes;
+  const std::array<std::pair<const char*, std::optional<double> Bytes::*>, 5> keys{
+      {{"weight_bytes", &Bytes::weights},
+       {"gradient_bytes", &Bytes::gradients},
+       {"main_gradient_bytes", &Bytes::main_gradients},
+       {"master_bytes", &Bytes::master},
+       {"moment_bytes", &Bytes::moments}}};
+  for (const auto& [key, member] : keys) {
+    for (const double stated : {0.0, 2.0, 3.0, 4.0}) {  // among them f32's own
+      Bytes expected = usual;
+      expected.*member = stated;
+      const auto plan = parallel::parse_plan(std::string(key) + "=" + std::to_string(stated));
+      EXPECT_EQ(state_bytes_of(engine, plan), expected) << key << " " << stated;
+    }
+  }
 }
 
 TEST(Remedies, FitAndComeQuickestFirst) {
@@ -228,13 +269,42 @@ TEST(MeasuredPlans, GetANarrowerIntervalThatWidensWithDistance) {
   const auto range = [&](double measured, double gpus) {
     const std::array points{MeasuredPoint{answer.sizes, links, measured}};
     return range_by_points(answer.range, parallel_times().interval, question.setting(), points,
-                           gpus);
+                           gpus, false);
   };
   const TimeRange here = range(answer.seconds(), links.gpus);
   EXPECT_LT(here.high, answer.range.high);
   EXPECT_GT(here.low, answer.range.low);
   EXPECT_GT(range(answer.seconds(), 8 * links.gpus).high, here.high);
   EXPECT_GT(range(3 * answer.seconds(), links.gpus).high, answer.range.high);
+}
+
+TEST(MeasuredPlans, AreMetAtTheirPoints) {
+  Asked question = asked(alike[8]);
+  const ParallelAnswer answer = question.answer();
+  Setting setting = question.setting();
+  MeasuredPoint few{answer.sizes, setting.collectives.links(), 1};
+  MeasuredPoint many = few;
+  many.links.gpus *= 4;
+  few.seconds = 1.02 * predicted_seconds(setting, setting.constants, few);
+  many.seconds = 1.0608 * predicted_seconds(setting, setting.constants, many);
+  const std::array points{many, few};
+  const double gpus = few.links.gpus;
+  EXPECT_NEAR(measured_factor(setting, points, gpus), 1.02, 1e-9);
+  EXPECT_NEAR(measured_factor(setting, points, 2 * gpus), std::sqrt(1.02 * 1.0608), 1e-9);
+  EXPECT_NEAR(measured_factor(setting, points, 4 * gpus), 1.0608, 1e-9);
+  EXPECT_NEAR(measured_factor(setting, points, 64 * gpus), 1.0608, 1e-9);
+  EXPECT_NEAR(measured_factor(setting, points, 1), 1.02, 1e-9);
+  const auto range = [&](double at) {
+    return range_by_points(answer.range, parallel_times().interval, setting, points, at, true);
+  };
+  EXPECT_NEAR(range(gpus).high, 1.03, 1e-9);
+  EXPECT_NEAR(range(gpus).low, 1 / 1.03, 1e-9);
+  EXPECT_GT(range(1.5 * gpus).high, range(1.2 * gpus).high);
+  setting.measured_factor = 2;
+  const ParallelAnswer slow = predict_plan(parallel_times(), question.question(),
+                                           question.hardware(), setting, question.plan());
+  EXPECT_NEAR(slow.seconds() / answer.seconds(), 2, 1e-12);
+  EXPECT_NEAR(step_parts(setting, slow).compute / step_parts(setting, answer).compute, 2, 1e-9);
 }
 
 TEST(ParallelHardwares, AreOfClustersOfGpus) {
