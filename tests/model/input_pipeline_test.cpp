@@ -100,7 +100,7 @@ TEST(InputSentence, NamesTheStageThatBoundsAndWhatWouldBeEnough) {
   const std::string decoding = told(100.0_GBps, 2);
   test::expect_contains(decoding, "8 loader threads decode");
   test::expect_contains(decoding, "for each rank would be enough");
-  const std::string cores = told(100.0_GBps, 60, 5.6_ms);
+  const std::string cores = told(100.0_GBps, 60, 11.2_ms);
   test::expect_contains(cores, " cores decode");
   EXPECT_EQ(told(100.0_GBps, 6, 1.0_us), "");  // input bounds nothing
 }
