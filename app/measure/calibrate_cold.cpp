@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/measure/kernel_fit_output.hpp"
+#include "app/measure/fit_output.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output.hpp"
@@ -145,9 +145,10 @@ ExitCode calibrate_cold(const cases::CaseFile& file, const std::string& output) 
     fmt::print(told, "passed over: {} without a measured value, {} not covered by the model\n",
                made.not_measured, made.not_covered);
   }
-  print_tables(told, {score_table(file, made, sources),
-                      constant_table("Constants of kernels", model::sheet::fitted_constants(),
-                                     made.file.fitted)});
+  print_tables(told,
+               {score_table(file, made, sources),
+                constant_table("Constants of kernels", names_of(model::sheet::fitted_constants()),
+                               made.file.fitted)});
   return ExitCode::ok;
 }
 

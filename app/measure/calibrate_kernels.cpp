@@ -7,7 +7,7 @@
 #include <map>
 
 #include "app/cli/option_values.hpp"
-#include "app/measure/kernel_fit_output.hpp"
+#include "app/measure/fit_output.hpp"
 #include "core/cluster/device_file.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/input_file.hpp"
@@ -101,8 +101,8 @@ report::Table score_table(const KernelFit& fit) {
 }
 
 report::Table constants_of(const KernelFit& fit) {
-  report::Table table =
-      constant_table("Constants of products alone", model::sheet::fitted_to_kernels(), fit.fitted);
+  report::Table table = constant_table("Constants of products alone",
+                                       names_of(model::sheet::fitted_to_kernels()), fit.fitted);
   table.notes = {"low, high: by leaving out one chip in turn"};
   return table;
 }

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "app/cli/option_values.hpp"
-#include "app/measure/kernel_fit_output.hpp"
+#include "app/measure/fit_output.hpp"
 #include "core/cluster/device_file.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/input_file.hpp"
@@ -197,24 +197,6 @@ std::vector<report::Table> score_tables(std::span<const cases::CaseFile> files,
   return tables;
 }
 
-report::Table constants_of(const ParallelTimeFile& file) {
-  report::Table table;
-  table.title = "Constants of parallel times";
-  table.columns = {{"constant", report::Align::left}, {"prior"},
-                   {"spread of its logarithm"},       {"fitted"},
-                   {"least without a set"},           {"most"}};
-  for (const auto& key : model::parallel_time::fitted_time_constants()) {
-    const model::FittedConstant& one = file.fitted.find(key.key)->second;
-    table.rows.push_back({{std::string(key.key)},
-                          {fmt::format("{:.4g}", one.prior)},
-                          {fmt::format("{:.2g}", one.spread)},
-                          {fmt::format("{:.4g}", one.value)},
-                          {fmt::format("{:.4g}", one.low)},
-                          {fmt::format("{:.4g}", one.high)}});
-  }
-  return table;
-}
-
 void print_counts(std::FILE* to, const std::string& where, const ParallelFit& made) {
   std::size_t fitted = 0;
   for (const auto& [set, trainings] : made.sets) fitted += trainings;
@@ -246,7 +228,9 @@ ExitCode calibrate_parallel(std::span<const cases::CaseFile> files, const std::s
   std::FILE* const told = to_standard_output ? stderr : stdout;
   print_counts(told, to_standard_output ? "model" : output, made);
   std::vector<report::Table> tables = score_tables(files, all, made, devices);
-  tables.push_back(constants_of(made.file));
+  tables.push_back(constant_table("Constants of parallel times",
+                                  names_of(model::parallel_time::fitted_time_constants()),
+                                  made.file.fitted, {"least without a set", "most"}));
   print_tables(told, std::move(tables));
   return ExitCode::ok;
 }

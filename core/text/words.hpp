@@ -13,6 +13,18 @@
 
 namespace dlscale {
 
+/// The parts of a text between separators, as views of it; the whole where the separator is
+/// missing.
+inline std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 /// Name of an enum value in files, on command lines and in answers.
 template <class Enum>
 struct Word {

@@ -51,7 +51,7 @@ struct Progress {
   double checkpoints = 0;
 };
 
-/// What `time` after a start leaves if the job then fails.
+/// Work and checkpoints that are kept if the job fails `time` after a start.
 Progress kept_after(const TrainingRun& run, double time) {
   const double cycle = (run.every + run.job.stall).si();
   const double cycles = std::floor(std::max(0.0, time - run.job.write.si()) / cycle);

@@ -38,7 +38,7 @@ struct Inputs {
   double host_power = 1;
 };
 
-/// What is uncertain, with its interval.
+/// An uncertain input with its interval.
 struct UncertainInput {
   double Inputs::*value;
   Uncertain range;

@@ -125,7 +125,7 @@ std::string bar(const MemoryParts& parts, double device) {
   return fmt::format("[{}] {}", cells, legend);
 }
 
-/// What the interval of the need is from.
+/// The sources of the interval of the need.
 std::string least_known(const AnsweredPlan& plan) {
   const auto& memory = plan.answer.memory;
   return fmt::format(

@@ -185,7 +185,7 @@ void note_framework(ParallelCall& call) {
   }
 }
 
-/// What the answer takes for granted, for --notes.
+/// The assumptions of the answer, for --notes.
 void note_details(ParallelCall& call) {
   const AnsweredPlan& first = call.rows.front();
   const parallel::KeptBytes bytes = parallel::kept_bytes(first.answer.plan.bytes);

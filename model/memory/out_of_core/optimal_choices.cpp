@@ -104,7 +104,7 @@ class Programme {
     if (tensor.recompute) add(SpillChoice::recompute).time += *tensor.recompute;
   }
 
-  /// What may become of the tensors that a layer releases, each with its stalls.
+  /// All choices for the tensors that a layer releases, each with its stalls.
   [[nodiscard]] std::vector<Combination> combinations(std::size_t layer) const {
     std::vector<Combination> all{Combination{}};
     for (const std::size_t tensor : released_[layer]) {

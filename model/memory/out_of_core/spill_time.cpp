@@ -7,7 +7,7 @@
 namespace dlscale::model {
 namespace {
 
-/// What is decided of the tensors that a layer releases.
+/// The choice for the tensors that a layer releases.
 struct Released {
   Bytes kept;
   Bytes swapped;

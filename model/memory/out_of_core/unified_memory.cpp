@@ -67,7 +67,7 @@ class Pages {
   std::list<std::size_t> order_;  ///< the least recently used first
 };
 
-/// What a step uses: tensors, and bytes beside them, as gradients.
+/// Tensors that a step uses, and bytes beside them, as gradients.
 struct ManagedStep {
   std::size_t layer;
   const std::vector<std::size_t>* uses;

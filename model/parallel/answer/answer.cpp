@@ -11,22 +11,10 @@
 #include "model/memory/plan_setup.hpp"
 #include "model/parallel/time/attention.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
+#include "model/parallel/uncertain/device_memory.hpp"
 
 namespace dlscale::model::parallel_time {
 namespace {
-
-constexpr double giga = 1e9;
-constexpr double gib = 1024.0 * 1024 * 1024;
-constexpr double large_device = 100e9;
-constexpr double usable = 0.995;
-constexpr double usable_of_large = 0.95;
-constexpr double library_bytes = 1.2e9;  ///< context and communicators
-constexpr double full_device = 0.95;     ///< from which an allocator slows the training
-constexpr double slow_allocator = 1.6;
-
-/// Kinds of networks whose messages begin slowly.
-constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
-                                                        "aries"};
 
 /// Refuses formats that a device does not compute in.
 void expect_peak(Precision precision, const DeviceFacts& facts, const DeviceSheet& sheet) {
@@ -38,8 +26,8 @@ void expect_peak(Precision precision, const DeviceFacts& facts, const DeviceShee
   if (precision == Precision::half && !has_half) lacking = "bf16 or f16";
   if (precision == Precision::tf32 && !sheet.peak.contains(SheetFormat::tf32)) lacking = "tf32";
   if (lacking.empty()) return;
-  throw ConfigError(fmt::format("{} has no peak in {} by its data sheet. Take {}.",
-                                sheet.name, lacking, has_half ? "bf16" : "f32"));
+  throw ConfigError(fmt::format("{} has no peak in {} by its data sheet. Take {}.", sheet.name,
+                                lacking, has_half ? "bf16" : "f32"));
 }
 
 /// The facts that a setting rests on: f32 is computed without tf32, as beside data parallelism.
@@ -68,19 +56,7 @@ IterationTime stretched(IterationTime time, double factor) {
   return time;
 }
 
-/// Whether even the low end of what the fullest rank reserves nearly fills the device.
-bool nearly_fills(const memory::RankMemory& memory, double device_bytes) {
-  const int stage = memory.worst(memory::MemoryCounter::reserved).stage;
-  return memory.peak(stage, memory::MemoryCounter::reserved).low >
-         full_device * (device_bytes - library_bytes);
-}
-
 }  // namespace
-
-double usable_memory(const DeviceSheet& sheet) {
-  const double printed = sheet.memory.si();
-  return printed / giga * gib * (printed < large_device ? usable : usable_of_large);
-}
 
 ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus) {
   if (cluster.device.kind != DeviceKind::gpu || cluster.device.sheet.empty()) {
@@ -96,9 +72,7 @@ ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus) {
   hardware.links.gpus = static_cast<double>(gpus);
   hardware.links.inside = cluster.intra_node.bandwidth.si();
   hardware.links.network = cluster.inter_node.bandwidth.si();
-  hardware.links.starts_slowly =
-      cluster.network &&
-      std::ranges::find(slow_networks, cluster.network->kind) != slow_networks.end();
+  hardware.links.starts_slowly = cluster.network && starts_slowly(cluster.network->kind);
   return hardware;
 }
 
@@ -228,7 +202,9 @@ ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion
   answer.memory = memory::rank_memory(question.shape, memory_setup_of(question, setting, plan),
                                       memory::implementation_of(question.framework));
   answer.verdict = memory::fits(answer.memory, hardware.memory);
-  if (nearly_fills(answer.memory, hardware.memory)) answer.range.high *= slow_allocator;
+  if (memory_need(answer.memory, hardware.memory).nearly_fills()) {
+    answer.range.high *= slow_allocator;
+  }
   return answer;
 }
 

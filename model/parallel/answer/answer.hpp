@@ -31,10 +31,6 @@ struct ParallelHardware {
   Links links = {};   ///< of the GPUs of a job
 };
 
-/// Bytes of a device that a process can allocate: the sheet's gigabytes are gibibytes, less 0.5 %,
-/// or 5 % from 100 GB up. [derived from cards that report it]
-double usable_memory(const DeviceSheet& sheet);
-
 /// The hardware of a cluster for jobs of `gpus` ≥ 1 GPUs. Throws ConfigError for devices without a
 /// data sheet, such as processors.
 ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus);

@@ -91,7 +91,7 @@ std::vector<std::string> words_of(const ParallelPlan& plan) {
   return words;
 }
 
-/// What the text of one plan has and the other's has not. It names replicas where they differ.
+/// Keys that the text of one plan has and the other's has not. It names replicas where they differ.
 std::string changes(const ParallelPlan& from, const ParallelPlan& to) {
   const std::vector<std::string> before = words_of(from);
   std::vector<std::string> after = words_of(to);

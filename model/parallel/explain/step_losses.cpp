@@ -28,7 +28,7 @@ struct LayerSeconds {
   }
 };
 
-/// What a pass takes longer by messages within the layer, without gathers of weights.
+/// Time that a pass takes longer by messages within the layer, without gathers of weights.
 double with_messages(const TimeConstants& constants, double device, double messages, double host) {
   return slower_of(constants, device + messages, host) - slower_of(constants, device, host);
 }

@@ -38,16 +38,6 @@ constexpr std::array<NumberKey, 9> number_keys{{
     {"zero_group", &PlanChoices::zero_group, 0, largest_number},
 }};
 
-std::vector<std::string_view> parts_of(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 int number_of(const NumberKey& key, std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -98,7 +88,7 @@ bool read_words(std::string_view key, const std::vector<std::string_view>& value
 PlanChoices parse_choices(std::string_view text) {
   PlanChoices choices;
   std::set<std::string_view> seen;
-  for (const std::string_view part : parts_of(text, ',')) {
+  for (const std::string_view part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     const std::string_view key = part.substr(0, equals);
     if (equals == std::string_view::npos) {
@@ -111,7 +101,7 @@ PlanChoices parse_choices(std::string_view text) {
           "The choices of plans have {} twice. Write its values once, with slashes between them.",
           escape_for_terminal(key)));
     }
-    const std::vector<std::string_view> values = parts_of(part.substr(equals + 1), '/');
+    const std::vector<std::string_view> values = split(part.substr(equals + 1), '/');
     const auto number = std::ranges::find(number_keys, key, &NumberKey::name);
     if (number != number_keys.end()) {
       for (const std::string_view value : values) {

@@ -79,7 +79,7 @@ std::vector<std::vector<Bucket>> messages_by_part(const Network& network, const 
 /// Messages of gradients, in the slow-downs of a part's plan.
 constexpr std::size_t beside_computing = 1;
 
-/// What several ranks add to the iteration of one part.
+/// Time that several ranks add to the iteration of one part.
 class PartPlan {
  public:
   PartPlan(const Machine& machine, const Run& run, const Placement& place, const Network& network,

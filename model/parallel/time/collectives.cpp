@@ -1,6 +1,7 @@
 #include "model/parallel/time/collectives.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace dlscale::model::parallel_time {
@@ -9,7 +10,14 @@ namespace {
 constexpr double least_left = 0.35;  ///< of a probe's time after its start
 constexpr double full_node = 3;      ///< log2 of 8 GPUs, to which node_start refers
 
+constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
+                                                        "aries"};
+
 }  // namespace
+
+bool starts_slowly(std::string_view network_kind) {
+  return std::ranges::find(slow_networks, network_kind) != slow_networks.end();
+}
 
 Collectives::Collectives(const TimeConstants& constants, const Links& links)
     : links_(links),

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string_view>
 
 #include "model/parallel/time/constants.hpp"
 
@@ -15,13 +16,17 @@ struct LinkProbe {
   double node_all_gather = 1;
 };
 
+/// Whether messages begin slowly on a kind of network: efa, slingshot, aries or ethernet-tcp, as
+/// configs/links names them.
+bool starts_slowly(std::string_view network_kind);
+
 /// Links of a cluster by data sheets, or by a probe that is an input.
 struct Links {
   double node_gpus = 8;        ///< G ≥ 1: GPUs of a node
   double gpus = 8;             ///< of the job, with which a probe was run
   double inside = 450e9;       ///< bytes/s of a GPU in a node, in one direction
   double network = 200e9;      ///< bytes/s of a node, in one direction
-  bool starts_slowly = false;  ///< EFA, Slingshot, Aries or TCP
+  bool starts_slowly = false;  ///< starts_slowly() of the network
   std::optional<LinkProbe> probe = {};
 };
 

@@ -32,7 +32,7 @@ struct Known {
   std::string network;
 };
 
-/// What a fit has not seen: nothing, a set, or a network of it.
+/// The trainings that a fit has not seen: nothing, a set, or a network of it.
 struct Without {
   std::string set = {};
   std::string network = {};

@@ -8,19 +8,6 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double gib = 1024.0 * 1024 * 1024;
-constexpr double giga = 1e9;
-constexpr double library_bytes = 1.2e9;  ///< context and communicators
-constexpr double large_device = 100e9;   ///< from which more of the memory is kept back
-constexpr double usable = 0.995;
-constexpr double usable_of_large = 0.95;
-
-/// Bytes for tensors on a device whose sheet counts gigabytes for gibibytes.
-double device_bytes(const DeviceSheet& device) {
-  const double printed = device.memory.si();
-  return printed / giga * gib * (printed < large_device ? usable : usable_of_large) - library_bytes;
-}
-
 memory::Recompute recompute_of(parallel::Recompute recompute, const PlanSizes& plan) {
   if (recompute == parallel::Recompute::full) return memory::Recompute::full;
   if (recompute != parallel::Recompute::selective) return memory::Recompute::none;
@@ -56,15 +43,7 @@ MemoryNeed memory_need(const ParallelTraining& training, const DeviceSheet& devi
   const memory::RankMemory needs =
       memory::rank_memory(training.setting.shape, setup_of(training, recompute),
                           memory::implementation_of(training.framework));
-  const int stage = needs.worst(memory::MemoryCounter::reserved).stage;
-  const memory::MemoryEstimate peak = needs.peak(stage, memory::MemoryCounter::reserved);
-  const double most = device_bytes(device);
-  return {peak.bytes / most, peak.low / most};
-}
-
-bool waits_for_memory(const Family& family, const MemoryNeed& need) {
-  constexpr double nearly_all = 0.97;
-  return family.frees_blocks && need.share > nearly_all;
+  return memory_need(needs, usable_memory(device));
 }
 
 }  // namespace dlscale::model::parallel_time

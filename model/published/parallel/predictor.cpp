@@ -45,8 +45,6 @@ constexpr std::array recomputes{PossibleRecompute{Recompute::none, 0.45},
                                 PossibleRecompute{Recompute::full, 0.20}};
 constexpr double ample_need = 0.8;  ///< of the device: few compute all again below it
 constexpr double full_anyway = 0.3;
-constexpr double full_device = 0.95;  ///< from which an allocator slows the training
-constexpr double slow_allocator = 1.6;
 
 /// Of the time without waits, where the allocator waits for memory: the middle and the slow end.
 constexpr double waiting = 3;
@@ -64,7 +62,7 @@ Answer answer_of(const ParallelTimeFile& file, const ParallelTraining& training,
   const TimeRange range =
       time_range(file.interval, training.setting, training.plan, time, training.interval);
   Answer answer{time, 0, {1, time.total, range.low * time.total, range.high * time.total}};
-  if (need.low > full_device) answer.possible.high *= slow_allocator;
+  if (need.nearly_fills()) answer.possible.high *= slow_allocator;
   if (waits_for_memory(*training.setting.family, need)) {
     answer.waits = (waiting - 1) * time.total;
     answer.possible.seconds *= waiting;

@@ -22,9 +22,6 @@ using cases::CaseParallelism;
 using cases::ScalingCase;
 using parallel::Recompute;
 
-constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
-                                                        "aries"};
-
 std::int64_t stated(const std::optional<std::int64_t>& size, std::string_view name) {
   if (size) return *size;
   throw ConfigError(
@@ -141,7 +138,7 @@ Links links_of(const ScalingCase& training) {
   links.inside = training.cluster.intra_node.bandwidth.si();
   if (const auto& network = training.cluster.inter_node) {
     links.network = network->bandwidth.si();
-    links.starts_slowly = std::ranges::find(slow_networks, network->kind) != slow_networks.end();
+    links.starts_slowly = starts_slowly(network->kind);
   }
   if (const auto& probe = training.cluster.probe) {
     links.probe = LinkProbe{probe->bytes.si(), probe->all_reduce.si(), probe->all_gather.si(),

@@ -15,6 +15,7 @@
 #include "model/parallel/answer/measured_range.hpp"
 #include "model/parallel/answer/remedies.hpp"
 #include "model/parallel/answer/step_parts.hpp"
+#include "model/parallel/uncertain/device_memory.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/parallel/predictor.hpp"
 #include "model/published/parallel/training.hpp"

@@ -1,4 +1,4 @@
-#include "app/measure/kernel_fit_output.hpp"
+#include "app/measure/fit_output.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -30,19 +30,19 @@ void show_fits(std::size_t done, std::size_t all) {
 }
 
 report::Table constant_table(
-    std::string title, std::span<const model::sheet::ConstantKey> keys,
-    const std::map<std::string, model::FittedConstant, std::less<>>& fitted) {
+    std::string title, const std::vector<std::string_view>& keys,
+    const std::map<std::string, model::FittedConstant, std::less<>>& fitted, IntervalWords ends) {
   report::Table table;
   table.title = std::move(title);
   table.columns = {{"constant", report::Align::left},
                    {"prior"},
                    {"spread of its logarithm"},
                    {"fitted"},
-                   {"90 % low"},
-                   {"high"}};
-  for (const model::sheet::ConstantKey& key : keys) {
-    const model::FittedConstant& one = fitted.find(key.key)->second;
-    table.rows.push_back({{std::string(key.key)},
+                   {std::move(ends.low)},
+                   {std::move(ends.high)}};
+  for (const std::string_view key : keys) {
+    const model::FittedConstant& one = fitted.find(key)->second;
+    table.rows.push_back({{std::string(key)},
                           {fmt::format("{:.4g}", one.prior)},
                           {fmt::format("{:.2g}", one.spread)},
                           {fmt::format("{:.4g}", one.value)},
