@@ -159,6 +159,11 @@ class Faults {
 
   void check_experts() {
     check_share("experts", plan_.experts, facts_.experts, "experts");
+    if (plan_.experts > 1 && plan_.tensor > 1 && !plan_.sequence_parallel) {
+      add("experts is {} and tensor is {} without sequence_parallel (each tensor rank would do all "
+          "work of its experts). Write sequence_parallel=true, or 1 for one of both.",
+          plan_.experts, plan_.tensor);
+    }
     const std::int64_t ranks = std::int64_t{plan_.data} * plan_.context;
     if (ranks % plan_.experts == 0) return;
     add("experts is {}, and data {} × context {} are {} ranks (groups of experts lie within them). "

@@ -65,6 +65,7 @@ class Directions {
     ParallelPlan other = plan;
     other.tensor *= 2;
     other.data /= 2;
+    if (other.experts > 1) other.sequence_parallel = true;  // else a fault
     return other;
   }
 

@@ -23,8 +23,7 @@ int replicas_of(const ParallelPlan& plan) {
 bool megatron_runs(const ParallelPlan& plan) {
   if (!is_plain_or_interleaved(plan)) return false;
   if (plan.stages > 1 && plan.zero > 1) return false;
-  if (plan.zero == 3 && plan.recompute == Recompute::selective) return false;
-  return plan.experts == 1 || plan.tensor == 1 || plan.sequence_parallel;
+  return plan.zero != 3 || plan.recompute != Recompute::selective;
 }
 
 bool deepspeed_runs(const ParallelPlan& plan) {
@@ -59,9 +58,8 @@ bool nanotron_runs(const ParallelPlan& plan) {
 
 constexpr std::array<FrameworkWays, 4> all_ways{{
     {"megatron", "Megatron-LM",
-     "Megatron-LM has no zero bubbles, shards no gradients or weights in pipelines, and cuts "
-     "experts and tensors at once only with sequence_parallel. Its selective recomputation is not "
-     "timed with ZeRO 3.",
+     "Megatron-LM has no zero bubbles, and shards no gradients or weights in pipelines. Its "
+     "selective recomputation is not timed with ZeRO 3.",
      megatron_runs},
     {"deepspeed", "DeepSpeed",
      "DeepSpeed without Megatron cuts no tensors and no sequences, runs pipelines by 1f1b of equal "

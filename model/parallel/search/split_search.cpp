@@ -70,6 +70,7 @@ void SplitSearch::visit_experts(int experts) {
     plan.micro_batch = micro_batch;
     for (const int cut : {0, 1}) {
       if (cut == 1 && plan.tensor == 1) continue;
+      if (cut == 0 && plan.tensor > 1 && plan.experts > 1) continue;  // a fault
       if (!is_allowed(cut, question_->choices.sequence_parallel)) continue;
       plan.sequence_parallel = cut == 1;
       for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {

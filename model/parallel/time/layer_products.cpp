@@ -34,9 +34,11 @@ PassTime expert_layers(const Linear& linear, const ExpertShape& experts, double 
                        const PlanSizes& plan, const LayerSizes& sizes) {
   const auto all = static_cast<double>(experts.count);
   const double local = std::max(1.0, all / plan.experts);
+  const bool is_whole = plan.experts > 1;  // else tensor ranks cut each expert
+  const double row_ranks = is_whole ? plan.token_ranks() : 1;
   const double rows = std::max(1.0, sizes.tokens * static_cast<double>(experts.active) *
-                                        plan.experts / all * imbalance / plan.token_ranks());
-  const auto inner = static_cast<double>(experts.ffn);
+                                        plan.experts / all * imbalance / row_ranks);
+  const double inner = static_cast<double>(experts.ffn) / (is_whole ? 1 : plan.tensor);
   PassTime time = linear(rows, sizes.gates * inner, sizes.hidden, local) +
                   linear(rows, sizes.hidden, inner, local);
   if (experts.shared_ffn > 0) {

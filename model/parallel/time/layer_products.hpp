@@ -15,7 +15,8 @@ struct LayerProducts {
 /// Products of T tokens on a rank, (m, n, k) as in linear_time():
 ///   qkv (T, (q + 2k) / t, h); out (T, h, v / t); up (T, g f / t, h); down (T, h, f / t)
 ///   latent attention: (T, ranks + rope, h), (T, q / t, q rank), (T, a (nope + v) / t, kv rank)
-///   experts: E / ep products of T K ep / E · imbalance / r rows; shared ones as dense ones
+///   experts: E / ep products of T K ep / E · imbalance / r rows, for r ranks that share tokens;
+///   ep = 1: E products of T K / E · imbalance rows, cut by t as dense ones; shared ones as dense
 LayerProducts layer_products(const Setting& setting, const PlanSizes& plan,
                              const LayerSizes& sizes);
 

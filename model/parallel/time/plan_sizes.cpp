@@ -90,8 +90,9 @@ LayerSizes layer_sizes(const memory::TransformerShape& shape, const PlanSizes& p
     const memory::ExpertShape& experts = *shape.experts;
     is.expert_share =
         1 - static_cast<double>(experts.dense_layers) / static_cast<double>(shape.layers);
+    const double ranks = plan.experts > 1 ? plan.token_ranks() : plan.tensor;
     const double routed =
-        static_cast<double>(experts.active) * static_cast<double>(experts.ffn) / plan.token_ranks();
+        static_cast<double>(experts.active) * static_cast<double>(experts.ffn) / ranks;
     const double shared = static_cast<double>(experts.shared_ffn) / plan.tensor;
     is.inner = (1 - is.expert_share) * dense + is.expert_share * (routed + shared);
   }

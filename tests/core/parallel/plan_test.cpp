@@ -146,6 +146,8 @@ TEST(Plan, IsRefusedInOneSentence) {
            Refused{"tensor=6,data=64", "tensor is 6, and the network has 64 attention heads"},
            Refused{"context=3", "context is 3, and the network has 8192 tokens in a sample"},
            Refused{"experts=4", "experts is 4, and the network has no experts. Write 1."},
+           Refused{"data=32,tensor=2,experts=2",
+                   "experts is 2 and tensor is 2 without sequence_parallel"},
            Refused{"branches=2", "branches is 2, and the network has no branches side by side."},
            Refused{"sequence_parallel=true", "sequence_parallel is true, and tensor is 1"},
            Refused{"stages=3", "stages 3 × chunks 1 are 3 parts of 80 layers"},
@@ -186,7 +188,8 @@ TEST(Plan, IsRefusedInOneSentence) {
 }
 
 TEST(Plan, KnowsNothingOfWhatIsNotStated) {
-  const ParallelPlan plan = parse_plan("tensor=3,context=5,branches=7,stages=11,experts=5");
+  const ParallelPlan plan =
+      parse_plan("tensor=3,sequence_parallel=true,context=5,branches=7,stages=11,experts=5");
   EXPECT_TRUE(faults(plan, 1155, {}).empty());
 }
 
