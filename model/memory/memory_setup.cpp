@@ -35,8 +35,11 @@ double live_layers(const MemorySetup& setup, int stage, double layers) {
   const double behind = setup.stages - stage - 1;
   if (setup.stages == 1 || setup.schedule == "basic" || is_gems(setup)) return layers;
   if (setup.schedule == "gpipe") return layers * micro_batches;
+  if (setup.schedule == "zero_bubble") {
+    return layers * std::min(micro_batches, static_cast<double>(setup.stages));
+  }
   const bool is_plain = setup.schedule == "interleaved" && setup.chunks == 1;
-  if (setup.schedule == "1f1b" || setup.schedule == "zero_bubble" || is_plain) {
+  if (setup.schedule == "1f1b" || is_plain) {
     return layers * std::min(micro_batches, behind + 1);
   }
   if (setup.schedule == "interleaved") {

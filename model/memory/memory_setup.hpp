@@ -68,7 +68,8 @@ std::vector<double> layers_of_stages(const MemorySetup& setup, double layers);
 /// Layers of micro-batches whose activations stage `stage` holds at once, of `layers` of its own:
 ///   basic        L
 ///   gpipe        L m
-///   1f1b         L min(m, p - stage), and zero_bubble alike        [arXiv:2104.04473, 2401.10241]
+///   1f1b         L min(m, p - stage)                               [arXiv:2104.04473]
+///   zero_bubble  L min(m, p): as the first stage of 1f1b           [arXiv:2401.10241, ZB-H1]
 ///   interleaved  L/v min(m v, 2 (p - stage - 1) + (v - 1) p + 1)   [Megatron-LM's warm-up]
 ///   gems_mast, gems_master  L: one micro-batch in flight           [10.1109/SC41405.2020.00049]
 /// On one stage each micro-batch is finished before the next. Throws ConfigError for another name.

@@ -27,17 +27,30 @@ StateMemory state_memory(double parameters, double shards, int zero, const State
           .moments = bytes.moments * part(1)};
 }
 
-StageParameters stage_parameters(const TransformerShape& shape, const MemorySetup& setup, int stage,
-                                 double first, double layers) {
-  const double tensor = setup.tensor;
-  const double expert_parts = setup.experts > 1 ? setup.experts : tensor;
-  StageParameters sum;
+RankParameters layer_parameters(const TransformerShape& shape, double tensor, double experts,
+                                double first, double layers) {
+  const double expert_parts = experts > 1 ? experts : tensor;
+  RankParameters sum;
   for (const EqualLayers& of : equal_layers(shape, first, layers)) {
     if (of.count <= 0) continue;
     sum.dense +=
         of.count * (attention_parameters(shape) + dense_parameters(shape, of.layer)) / tensor;
     sum.experts += of.count * expert_parameters(shape, of.layer) / expert_parts;
   }
+  return sum;
+}
+
+double ranks_of_expert(double ranks, double tensor, double experts) {
+  return experts > 1 ? std::max(1.0, ranks * tensor / experts) : ranks;
+}
+
+StageParameters stage_parameters(const TransformerShape& shape, const MemorySetup& setup, int stage,
+                                 double first, double layers) {
+  const double tensor = setup.tensor;
+  const RankParameters of_layers = layer_parameters(shape, tensor, setup.experts, first, layers);
+  StageParameters sum;
+  sum.dense = of_layers.dense;
+  sum.experts = of_layers.experts;
   const bool is_last = stage == setup.stages - 1;
   const bool decodes = is_last && (setup.stages > 1 || !shape.tied_embeddings);
   const int tables = (stage == 0 ? 1 : 0) + (decodes ? 1 : 0);
@@ -48,8 +61,7 @@ StageParameters stage_parameters(const TransformerShape& shape, const MemorySetu
 }
 
 double expert_shards(const MemorySetup& setup) {
-  if (setup.experts == 1) return setup.shards();
-  return std::max(1.0, setup.shards() * setup.tensor / setup.experts);
+  return ranks_of_expert(setup.shards(), setup.tensor, setup.experts);
 }
 
 StateMemory stage_states(const StageParameters& parameters, const MemorySetup& setup) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "core/parallel/schedule/family.hpp"
 #include "model/memory/plan_setup.hpp"
 #include "model/parallel/time/attention.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
@@ -159,6 +160,11 @@ PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPla
   sizes.sequence_parallel = plan.sequence_parallel;
   sizes.async_tensor = question.async_tensor;
   sizes.sharded_weights = plan.zero >= 3;
+  if (plan.stages > 1) {
+    sizes.keeps_gathered_stage =
+        plan.zero >= 3 && memory::implementation_of(question.framework).keeps_gathered_stage;
+    sizes.copies = parallel::find_schedule(plan.schedule).copies;
+  }
   sizes.zero_bubble = plan.schedule == "zero_bubble";
   sizes.recompute = plan.recompute;
   sizes.recompute_share = recompute_share_of(plan, static_cast<double>(question.shape.layers));

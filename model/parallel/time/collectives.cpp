@@ -8,6 +8,7 @@ namespace dlscale::model::parallel_time {
 namespace {
 
 constexpr double least_left = 0.35;  ///< of a probe's time after its start
+constexpr double rounding = 1e-9;    ///< of strides that are shares of a node
 constexpr double full_node = 3;      ///< log2 of 8 GPUs, to which node_start refers
 
 constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
@@ -28,8 +29,8 @@ Collectives::Collectives(const TimeConstants& constants, const Links& links)
       ring_steps_(constants.ring_steps) {}
 
 Collectives::Place Collectives::place(const Group& group) const {
-  const double in_node =
-      std::clamp(std::floor(links_.node_gpus / group.stride), 1.0, std::max(1.0, group.ranks));
+  const double fitting = std::floor(links_.node_gpus / group.stride + rounding);
+  const double in_node = std::clamp(fitting, 1.0, std::max(1.0, group.ranks));
   return {in_node, std::ceil(group.ranks / in_node)};
 }
 

@@ -13,6 +13,7 @@ constexpr double loss_message = 8;      ///< bytes a token, in each of three all
 constexpr double layer_tensors = 12;
 constexpr double accumulation_bytes = 10;  ///< a parameter and micro-batch, where sums are apart
 constexpr double unfused_update = 2;
+constexpr double wide_gradient = 4;      ///< bytes of a gradient that is summed once a step
 constexpr double crossed_message = 1.5;  ///< start of a message across nodes over one in a node
 constexpr HostCalls head_calls{30, 5};
 constexpr HostCalls embedding_calls{8, 2};
@@ -84,24 +85,33 @@ void time_pipeline(const Setting& setting, const PlanSizes& plan, IterationTime&
 }
 
 /// Parameters of the rank that updates most.
-double own_parameters(const Setting& setting, const PlanSizes& plan, const IterationTime& time) {
+memory::RankParameters own_parameters(const Setting& setting, const PlanSizes& plan,
+                                      const IterationTime& time) {
   const memory::TransformerShape& shape = setting.shape;
   const double table =
       static_cast<double>(shape.vocabulary) * static_cast<double>(shape.hidden) / plan.tensor;
-  const double layer = time.layer.parameters;
+  const memory::RankParameters& layer = time.layer.parameters;
+  const auto with_tables = [&](double layers, double tables) {
+    return memory::RankParameters{layers * layer.dense + tables, layers * layer.experts};
+  };
   if (plan.stages > 1) {
-    return std::max(layers_of(setting, plan, 0) * layer + table, time.busiest_layers * layer);
+    const memory::RankParameters first = with_tables(layers_of(setting, plan, 0), table);
+    const memory::RankParameters busiest = with_tables(time.busiest_layers, 0);
+    return first.total() < busiest.total() ? busiest : first;
   }
   const bool is_tied = shape.tied_embeddings || setting.family->ties_tables;
-  return static_cast<double>(shape.layers) * layer + table * (is_tied ? 1 : 2);
+  return with_tables(static_cast<double>(shape.layers), table * (is_tied ? 1 : 2));
 }
 
-double update_time(const Setting& setting, const PlanSizes& plan, double layers, double own) {
+double update_time(const Setting& setting, const PlanSizes& plan, double layers,
+                   const memory::RankParameters& own) {
   const TimeConstants& constants = setting.constants;
   const bool is_unfused = setting.family->one_queue;
-  const double shards = plan.zero >= 1 ? plan.sharers() : 1;
-  double bytes = constants.update_bytes * (is_unfused ? unfused_update : 1) * own / shards;
-  if (is_unfused && plan.micro_batches > 1) bytes += plan.micro_batches * own * accumulation_bytes;
+  const double updated = plan.zero >= 1 ? shard_parameters(plan, own) : own.total();
+  double bytes = constants.update_bytes * (is_unfused ? unfused_update : 1) * updated;
+  if (is_unfused && plan.micro_batches > 1) {
+    bytes += plan.micro_batches * own.total() * accumulation_bytes;
+  }
   return bytes / setting.rates.memory + constants.tensor_update * layer_tensors * layers +
          constants.step_fixed;
 }
@@ -111,19 +121,18 @@ bool scatters_each_micro_batch(const PlanSizes& plan) {
   return plan.zero == 2 && !plan.sharded_weights && plan.micro_batches > 1 && plan.replicas() > 1;
 }
 
-double gradient_messages(const Setting& setting, const PlanSizes& plan, double own) {
-  if (plan.replicas() <= 1) return 0;
+double gradient_messages(const Setting& setting, const PlanSizes& plan,
+                         const memory::RankParameters& own) {
+  if (plan.gathers_layers()) return 0;
   const Collectives& send = setting.collectives;
-  const Group group{plan.replicas(), plan.strides().replicas};
-  if (plan.sharded_weights) {  // on one stage, each layer gathers its own
-    if (plan.stages == 1) return 0;
-    return send.all_gather(sharing_group(plan), 2 * own) + scatter_time(send, plan, 4 * own);
+  if (plan.sharded_weights) {
+    return gather_time(send, plan, own) + scatter_time(send, plan, own, wide_gradient);
   }
-  if (plan.zero == 0) return send.all_reduce(group, plan.gradient_bytes * own);
+  if (plan.zero == 0) return sum_time(send, plan, own, plan.gradient_bytes);
   const bool reduces = setting.family->one_queue && plan.zero == 1;
-  return (reduces ? send.all_reduce(group, plan.gradient_bytes * own)
-                  : scatter_time(send, plan, plan.gradient_bytes * own)) +
-         send.all_gather(sharing_group(plan), 2 * own);
+  return (reduces ? sum_time(send, plan, own, plan.gradient_bytes)
+                  : scatter_time(send, plan, own, plan.gradient_bytes)) +
+         gather_time(send, plan, own);
 }
 
 /// Seconds of messages that `room` seconds of computing do not hide, and what these slow it by.
@@ -132,7 +141,7 @@ double exposed(const Setting& setting, double sent, double room) {
 }
 
 double exposed_gradients(const Setting& setting, const PlanSizes& plan, const IterationTime& time,
-                         double own) {
+                         const memory::RankParameters& own) {
   const bool hides = plan.hides_gradients && !setting.family->one_queue;
   const PassTime& layer = time.layer.layer;
   const double backward = hides ? time.busiest_layers * layer.backward : 0;
@@ -140,8 +149,8 @@ double exposed_gradients(const Setting& setting, const PlanSizes& plan, const It
       hides && setting.family->gathers_under_forward() ? time.busiest_layers * layer.forward : 0;
   const double last = exposed(setting, gradient_messages(setting, plan, own), backward + forward);
   if (!scatters_each_micro_batch(plan)) return last;
-  const double scatter = exposed(
-      setting, scatter_time(setting.collectives, plan, plan.gradient_bytes * own), backward);
+  const double scatter =
+      exposed(setting, scatter_time(setting.collectives, plan, own, plan.gradient_bytes), backward);
   return (plan.micro_batches - 1) * scatter + std::max(last, scatter);
 }
 
@@ -158,7 +167,7 @@ IterationTime iteration_time(const Setting& setting, const PlanSizes& plan, cons
   time.embedding = tables.embedding;
   time.head = tables.head;
   time_pipeline(setting, plan, time);
-  const double own = own_parameters(setting, plan, time);
+  const memory::RankParameters own = own_parameters(setting, plan, time);
   time.update = update_time(setting, plan, time.busiest_layers, own);
   time.exposed_gradients = exposed_gradients(setting, plan, time, own);
   const double nodes =

@@ -32,9 +32,10 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan);
 ///               z = 1/2 if filled from both ends, 1/3 with zero bubbles, else 1;
 ///               x = stage_message (1.5 across nodes) + bytes / link
 ///   update      update_bytes own / shards / M, twice where it is not fused; 12 tensors a layer
-///   gradients   all-reduce, or from ZeRO 1 on scatter_time() and a gather; sharded weights in a
-///               pipeline: gathered and scattered once; less what backward hides. ZeRO 2 scatters
-///               the gradients of each micro-batch, hidden by its own backward
+///   gradients   all-reduce, or from ZeRO 1 on scatter_time() and a gather; a stage that stays
+///               gathered: gathered and scattered once; less what backward hides. ZeRO 2 scatters
+///               the gradients of each micro-batch, hidden by its own backward. Experts go to the
+///               ranks that hold the same ones (layer_messages.hpp)
 ///   total       (pipeline + gradients + update)(1 + stragglers log2(nodes))
 /// The pipeline's form stands for 1F1B and its kin; simulate() of model/parallel/pipeline times
 /// lists of operations. [derived]

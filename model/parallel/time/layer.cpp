@@ -48,50 +48,19 @@ double beside(double pass, double gathers, double interference) {
                                        std::min(1.0, gathers / std::max(pass, 1e-12));
 }
 
-double attention_weights(const memory::TransformerShape& shape) {
-  const auto hidden = static_cast<double>(shape.hidden);
-  const auto heads = static_cast<double>(shape.heads);
-  if (!shape.latent) {
-    return hidden * static_cast<double>(shape.head_width) *
-           (2 * heads + 2 * static_cast<double>(shape.kv_heads));
-  }
-  const memory::LatentAttention& latent = *shape.latent;
-  const auto query_rank = static_cast<double>(latent.query_rank);
-  const auto key_rank = static_cast<double>(latent.key_value_rank);
-  const auto turned = static_cast<double>(latent.turned_width);
-  const auto plain = static_cast<double>(latent.plain_width);
-  const auto value = static_cast<double>(latent.value_width);
-  return hidden * (query_rank + key_rank + turned) + query_rank * heads * (plain + turned) +
-         key_rank * heads * (plain + value) + heads * value * hidden;
+memory::RankParameters mean_parameters(const memory::TransformerShape& shape,
+                                       const PlanSizes& plan) {
+  const auto layers = static_cast<double>(shape.layers);
+  memory::RankParameters mean =
+      memory::layer_parameters(shape, plan.tensor, plan.experts, 0, layers);
+  mean.dense /= layers;
+  mean.experts /= layers;
+  return mean;
 }
 
 }  // namespace
 
-double layer_parameters(const memory::TransformerShape& shape, const PlanSizes& plan) {
-  const double attention = attention_weights(shape);
-  const double each = (shape.gated ? 3.0 : 2.0) * static_cast<double>(shape.hidden);
-  const double dense = attention + each * static_cast<double>(shape.ffn);
-  if (!shape.experts) return dense / plan.tensor;
-  const memory::ExpertShape& experts = *shape.experts;
-  const double routed = attention + each * (static_cast<double>(experts.shared_ffn) +
-                                            static_cast<double>(experts.ffn) *
-                                                static_cast<double>(experts.count) / plan.experts);
-  const auto layers = static_cast<double>(shape.layers);
-  const auto plain = static_cast<double>(experts.dense_layers);
-  return (plain * dense + (layers - plain) * routed) / layers / plan.tensor;
-}
-
-Group sharing_group(const PlanSizes& plan) {
-  return {plan.sharers(), plan.strides().replicas};
-}
-
-double scatter_time(const Collectives& send, const PlanSizes& plan, double bytes) {
-  const Group copies{plan.replicas() / plan.sharers(), plan.strides().replicas * plan.sharers()};
-  return send.all_gather(sharing_group(plan), bytes) +
-         send.all_reduce(copies, bytes / plan.sharers());
-}
-
-LayerTime layer_time(const Setting& setting, const PlanSizes& plan) {
+LayerTime layer_without_gathers(const Setting& setting, const PlanSizes& plan) {
   const TimeConstants& constants = setting.constants;
   const LayerSizes sizes = layer_sizes(setting.shape, plan);
   const LayerProducts products = layer_products(setting, plan, sizes);
@@ -119,16 +88,24 @@ LayerTime layer_time(const Setting& setting, const PlanSizes& plan) {
   time.layer = {
       slower_of(constants, time.device.forward + time.messages.forward, time.host.forward),
       slower_of(constants, time.device.backward + time.messages.backward, time.host.backward)};
+  time.parameters = mean_parameters(setting.shape, plan);
+  return time;
+}
 
-  time.parameters = layer_parameters(setting.shape, plan);
-  time.gather = setting.collectives.all_gather(sharing_group(plan), 2 * time.parameters);
-  time.scatter = scatter_time(setting.collectives, plan, plan.gradient_bytes * time.parameters);
-  if (plan.sharded_weights && plan.replicas() > 1 && plan.stages == 1) {
-    const double interference = constants.interference;
+LayerTime with_gathers(const Setting& setting, const PlanSizes& plan, LayerTime time) {
+  const Collectives& send = setting.collectives;
+  time.gather = gather_time(send, plan, time.parameters);
+  time.scatter = scatter_time(send, plan, time.parameters, plan.gradient_bytes);
+  if (plan.gathers_layers()) {
+    const double interference = setting.constants.interference;
     time.layer = {beside(time.layer.forward, time.gather, interference),
                   beside(time.layer.backward, time.gather + time.scatter, interference)};
   }
   return time;
+}
+
+LayerTime layer_time(const Setting& setting, const PlanSizes& plan) {
+  return with_gathers(setting, plan, layer_without_gathers(setting, plan));
 }
 
 }  // namespace dlscale::model::parallel_time

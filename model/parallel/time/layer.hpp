@@ -1,4 +1,5 @@
 #pragma once
+#include "model/memory/state_memory.hpp"
 #include "model/memory/transformer_shape.hpp"
 #include "model/parallel/time/collectives.hpp"
 #include "model/parallel/time/host.hpp"
@@ -32,34 +33,30 @@ struct LayerTime {
   PassTime messages = {};  ///< exposed ones of tensors, contexts and experts, computed again too
   PassTime device = {};    ///< kernels and gaps between them, with what is computed again
   PassTime layer = {};     ///< as it is exposed, with gathers of weights where these run under it
-  double gather = 0;       ///< of a layer's weights over sharing_group()
-  double scatter = 0;      ///< of its gradients, as scatter_time()
-  double parameters = 0;   ///< of a layer on a rank
+  double gather = 0;       ///< of a layer's weights: gather_time()
+  double scatter = 0;      ///< of its gradients: scatter_time()
+  memory::RankParameters parameters = {};  ///< of a layer on a rank, the mean over layers
 };
 
 /// A layer forward F and backward B:
 ///   D = products + attention + element-wise + gaps;   F = slower(D_f + messages, host)
 ///   messages   sequence parallel: 4 gathers forward, 5 (6 async) backward; else 2 all-reduces
-///   each;
-///              less the hidden part of the smaller of them and the products
+///              each; less the hidden part of the smaller of them and the products
 ///   experts    2 all-to-all a pass; context: what a ring of keys and values exceeds attention by
 ///   full       backward computes forward again; block: recompute_share of it
 ///   selective  the core of attention, or, with sharded weights, every second product and all
 ///              element-wise work
-///   FSDP       without a pipeline: max(F, G) + interference / 2 · min(F, G) min(1, G / F), with
-///   the
-///              gather G of weights; backward, with the scatter of gradients too
+///   FSDP       unless a stage stays gathered: max(F, G) + interference / 2 · min(F, G)
+///              min(1, G / F), with the gather G of weights; backward, with the scatter of
+///              gradients too
 /// [derived]
 LayerTime layer_time(const Setting& setting, const PlanSizes& plan);
 
-/// Replicas that share one copy of what is sharded.
-Group sharing_group(const PlanSizes& plan);
+/// The same without gathers of weights and scatters of gradients, which plans have in common that
+/// differ only in the ranks that share weights.
+LayerTime layer_without_gathers(const Setting& setting, const PlanSizes& plan);
 
-/// Seconds in which gradients are summed and scattered over sharing_group(), and shards summed over
-/// the copies of it.
-double scatter_time(const Collectives& send, const PlanSizes& plan, double bytes);
-
-/// Parameters of a layer on a rank, the mean over layers; norms and biases are left out.
-double layer_parameters(const memory::TransformerShape& shape, const PlanSizes& plan);
+/// layer_time() from layer_without_gathers() of such a plan.
+LayerTime with_gathers(const Setting& setting, const PlanSizes& plan, LayerTime time);
 
 }  // namespace dlscale::model::parallel_time

@@ -1,12 +1,14 @@
 #include "model/parallel/time/layer_messages.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace dlscale::model::parallel_time {
 namespace {
 
 constexpr double ring_interference = 0.15;  ///< of what hides under attention
 constexpr double ring_step = 20e-6;         ///< seconds to begin one
+constexpr double weight_bytes = 2;          ///< of a weight that is gathered
 
 /// Messages that nothing hides, and the computing that others run under.
 struct Exposed {
@@ -72,6 +74,37 @@ Exposed context_messages(const Setting& setting, const PlanSizes& plan, const La
           covered};
 }
 
+/// The group with those of the stage at the other end, in as many nodes as both lie on. Stages 0
+/// and p - 1 lie farthest apart, and a step ends with the slowest.
+Group with_mirrored_stage(const Group& one, const PlanSizes& plan, double node_gpus) {
+  const double in_node = std::clamp(std::floor(node_gpus / one.stride), 1.0, one.ranks);
+  const bool is_apart = (plan.stages - 1) * plan.strides().stages >= node_gpus;
+  return {2 * one.ranks, node_gpus / (is_apart ? in_node : 2 * in_node)};
+}
+
+WeightGroups groups_of(const PlanSizes& plan, double node_gpus, double ranks, double stride,
+                       double sharers) {
+  WeightGroups groups{
+      {ranks, stride}, {sharers, stride}, {std::max(1.0, ranks / sharers), stride * sharers}};
+  if (plan.copies > 1) {
+    groups.all = with_mirrored_stage(groups.all, plan, node_gpus);
+    groups.copies = with_mirrored_stage(groups.copies, plan, node_gpus);
+  }
+  return groups;
+}
+
+/// The sum of `time_of(groups, parameters)` over parameters that the same ranks hold.
+template <class TimeOf>
+double over_groups(const Collectives& send, const PlanSizes& plan,
+                   const memory::RankParameters& parameters, const TimeOf& time_of) {
+  const double node_gpus = send.links().node_gpus;
+  const WeightGroups dense = dense_groups(plan, node_gpus);
+  if (plan.experts <= 1) return time_of(dense, parameters.total());
+  const double time = time_of(dense, parameters.dense);
+  if (parameters.experts <= 0) return time;
+  return time + time_of(expert_groups(plan, node_gpus), parameters.experts);
+}
+
 }  // namespace
 
 LayerMessages layer_messages(const Setting& setting, const PlanSizes& plan, const LayerSizes& sizes,
@@ -89,6 +122,44 @@ double table_message(const Setting& setting, const PlanSizes& plan, const LayerS
   const double bytes = sizes.tokens * sizes.hidden * setting.rates.element_bytes;
   return plan.sequence_parallel ? 2 * setting.collectives.all_gather(group, bytes)
                                 : setting.collectives.all_reduce(group, bytes);
+}
+
+WeightGroups dense_groups(const PlanSizes& plan, double node_gpus) {
+  return groups_of(plan, node_gpus, plan.replicas(), plan.strides().replicas, plan.sharers());
+}
+
+WeightGroups expert_groups(const PlanSizes& plan, double node_gpus) {
+  if (plan.experts <= 1) return dense_groups(plan, node_gpus);
+  const double ranks = memory::ranks_of_expert(plan.replicas(), plan.tensor, plan.experts);
+  const double sharers = memory::ranks_of_expert(plan.sharers(), plan.tensor, plan.experts);
+  return groups_of(plan, node_gpus, ranks, plan.experts, sharers);
+}
+
+double gather_time(const Collectives& send, const PlanSizes& plan,
+                   const memory::RankParameters& parameters) {
+  return over_groups(send, plan, parameters, [&](const WeightGroups& groups, double count) {
+    return send.all_gather(groups.sharing, weight_bytes * count);
+  });
+}
+
+double scatter_time(const Collectives& send, const PlanSizes& plan,
+                    const memory::RankParameters& parameters, double bytes) {
+  return over_groups(send, plan, parameters, [&](const WeightGroups& groups, double count) {
+    return send.all_gather(groups.sharing, bytes * count) +
+           send.all_reduce(groups.copies, bytes * count / groups.sharing.ranks);
+  });
+}
+
+double sum_time(const Collectives& send, const PlanSizes& plan,
+                const memory::RankParameters& parameters, double bytes) {
+  return over_groups(send, plan, parameters, [&](const WeightGroups& groups, double count) {
+    return send.all_reduce(groups.all, bytes * count);
+  });
+}
+
+double shard_parameters(const PlanSizes& plan, const memory::RankParameters& parameters) {
+  return parameters.dense / plan.sharers() +
+         parameters.experts / memory::ranks_of_expert(plan.sharers(), plan.tensor, plan.experts);
 }
 
 }  // namespace dlscale::model::parallel_time

@@ -32,12 +32,16 @@ struct PlanSizes {
   bool sequence_parallel = false;
   bool async_tensor = false;     ///< tensor messages are cut and sent under products
   bool sharded_weights = false;  ///< FSDP or ZeRO 3
+  /// Sharded weights of a pipeline's stage are gathered once a step, and its gradients are whole
+  /// until then (memory::Implementation).
+  bool keeps_gathered_stage = false;
   bool hides_gradients = true;   ///< data-parallel messages run under backward
   bool both_directions = false;  ///< a pipeline that is filled from both ends
   bool zero_bubble = false;      ///< backward is cut into data and weights
   parallel::Recompute recompute = parallel::Recompute::none;
-  double recompute_share = 1;              ///< 0 … 1: layers that are computed again, with block
-  double gradient_bytes = 2;               ///< an element of a gradient in messages
+  double recompute_share = 1;  ///< 0 … 1: layers that are computed again, with block
+  double gradient_bytes = 2;   ///< an element of a gradient in messages
+  int copies = 1;  ///< of the network; 2: stage p - 1 - s has the layers of stage s, too (GEMS)
   std::span<const int> stage_layers = {};  ///< one a stage; empty: all alike
   /// Absent: ranks are numbered by tensor, context, data, then stage.
   std::optional<Strides> stated_strides = {};
@@ -46,6 +50,10 @@ struct PlanSizes {
   [[nodiscard]] double replicas() const { return data * context; }
   /// Replicas that share one copy of what is sharded.
   [[nodiscard]] double sharers() const { return zero_group > 0 ? zero_group : replicas(); }
+  /// Whether each layer gathers its weights for each micro-batch, and scatters its gradients.
+  [[nodiscard]] bool gathers_layers() const {
+    return sharded_weights && replicas() > 1 && (stages == 1 || !keeps_gathered_stage);
+  }
   [[nodiscard]] double gpus() const { return tensor * stages * data * context; }
   [[nodiscard]] Strides strides() const {
     return stated_strides.value_or(Strides{1, tensor, tensor, tensor * replicas()});

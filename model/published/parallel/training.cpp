@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "model/memory/implementation.hpp"
 #include "model/parallel/time/attention.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -120,10 +121,13 @@ PlanSizes sizes_of(const ScalingCase& training) {
   plan.micro_batch = split.micro_batch.value_or(1);
   plan.micro_batches = micro_batches(training, training.global_batch, plan.data, plan.micro_batch);
   plan.zero = split.zero_stage.value_or(0);
-  plan.sequence_parallel = split.sequence_parallel.value_or(false);
+  // No framework cuts tensors and experts at once without it.
+  plan.sequence_parallel = split.sequence_parallel.value_or(split.tp > 1 && split.ep > 1);
   plan.async_tensor = split.async_tp.value_or(false);
   plan.sharded_weights =
       training.run.synchronisation == cases::Synchronisation::fsdp || plan.zero >= 3;
+  plan.keeps_gathered_stage =
+      memory::implementation_of(training.run.framework).keeps_gathered_stage;
   plan.hides_gradients = training.run.overlap != cases::Overlap::none;
   plan.recompute = recompute_of(split.recompute);
   plan.gradient_bytes = training.gradient_element.si();

@@ -146,6 +146,20 @@ TEST(ParallelAnswers, HaveTheMemoryOfTheirPlan) {
   }
 }
 
+TEST(ParallelAnswers, GatherWeightsOfStagesAsTheirMemoryKeepsThem) {
+  ParallelQuestion question = asked(alike[10]).question();
+  const ParallelHardware hardware = parallel_hardware(load_cluster("dgx_h100"), 64);
+  const auto plan = parallel::parse_plan("data=16,stages=4,micro_batch=1,zero=3,recompute=full");
+  for (const char* framework : {"torchtitan", "DeepSpeed", "megatron"}) {
+    question.framework = framework;
+    const ParallelAnswer answer =
+        predict_plan(parallel_times(), question, hardware,
+                     setting_of(parallel_times(), question, hardware), plan);
+    EXPECT_EQ(answer.sizes.keeps_gathered_stage, answer.memory.way.keeps_gathered_stage);
+    EXPECT_EQ(answer.time.exposed_gradients > 0, answer.memory.way.keeps_gathered_stage);
+  }
+}
+
 TEST(ParallelAnswers, AreNeverSlowerOnFasterLinks) {
   for (const AskedCase& one : alike) {
     Asked question = asked(one);

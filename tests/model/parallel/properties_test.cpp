@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/parallel/time/iteration.hpp"
+#include "model/parallel/time/layer_messages.hpp"
 #include "model/parallel/uncertain/interval.hpp"
 #include "tests/model/parallel/random_training.hpp"
 
@@ -75,6 +76,20 @@ TEST(ParallelTimeProperties, BetterHardwareIsNeverSlower) {
   }
 }
 
+TEST(ParallelTimeProperties, TensorRanksCutExpertsThatAreNotSpread) {
+  RandomTrainings random(7);
+  for (int i = 0; i < 1000; ++i) {
+    Question question = random_question(random);
+    question.shape.experts = memory::ExpertShape{64, 6, 1408, 0, 0};
+    question.plan.experts = 1;
+    question.plan.sequence_parallel = false;
+    question.plan.tensor = 1;
+    const double whole = layer_time(setting_of(question), question.plan).feed_forward.total();
+    question.plan.tensor = 8;
+    EXPECT_LT(layer_time(setting_of(question), question.plan).feed_forward.total(), whole);
+  }
+}
+
 TEST(ParallelTimeProperties, ShardedGradientsAreSentForEachMicroBatch) {
   RandomTrainings random(6);
   for (int i = 0; i < 2000; ++i) {
@@ -85,9 +100,10 @@ TEST(ParallelTimeProperties, ShardedGradientsAreSentForEachMicroBatch) {
     const Setting setting = setting_of(question);
     const IterationTime time = iteration_time(setting, question.plan);
     const double layers = time.busiest_layers;
+    const memory::RankParameters stage{layers * time.layer.parameters.dense,
+                                       layers * time.layer.parameters.experts};
     const double scatter =
-        scatter_time(setting.collectives, question.plan,
-                     question.plan.gradient_bytes * layers * time.layer.parameters);
+        scatter_time(setting.collectives, question.plan, stage, question.plan.gradient_bytes);
     EXPECT_GE(time.exposed_gradients * (1 + 1e-9),
               question.plan.micro_batches * (scatter - layers * time.layer.layer.backward));
     if (question.family->one_queue) continue;  // it sums whole gradients with ZeRO 1

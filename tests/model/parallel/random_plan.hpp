@@ -56,6 +56,7 @@ inline PlannedQuestion random_plan(RandomTrainings& random) {
   }
   is.plan.schedule = able.at(random.below(able.size()))->name;
   sizes.zero_bubble = is.plan.schedule == "zero_bubble";
+  sizes.copies = parallel::find_schedule(is.plan.schedule).copies;
   is.plan.data = static_cast<int>(sizes.data);
   is.plan.tensor = static_cast<int>(sizes.tensor);
   is.plan.context = static_cast<int>(sizes.context);
