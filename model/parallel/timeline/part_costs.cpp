@@ -26,6 +26,14 @@ bool works_on(std::string_view schedule) {
   return found.name != "basic" && found.copies == 1;
 }
 
+/// Of the parts on the rank of `part`, the one whose last backward is the rank's: its first chunk,
+/// and of a stage and its mirror (GEMS), the one nearer to the input.
+std::size_t last_part(const PlanSizes& sizes, std::size_t part) {
+  const auto stages = static_cast<std::size_t>(sizes.stages);
+  const std::size_t stage = part % stages;
+  return sizes.copies > 1 ? std::min(stage, stages - 1 - stage) : stage;
+}
+
 }  // namespace
 
 double fixed_update(const Setting& setting, const IterationTime& time) {
@@ -61,15 +69,17 @@ std::vector<PartTime> part_times(const Setting& setting, const PlanSizes& sizes,
 }
 
 PipelineCosts pipeline_costs(const std::vector<PartTime>& parts, const Setting& setting,
-                             const IterationTime& time) {
+                             const PlanSizes& sizes, const IterationTime& time) {
   PipelineCosts costs;
+  costs.reduce.resize(parts.size());
   const double fixed = fixed_update(setting, time);
-  for (const PartTime& part : parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const PartTime& part = parts[i];
     costs.forward.emplace_back(part.forward_time());
     costs.backward.emplace_back(part.backward_time());
     costs.backward_weights.emplace_back(std::min(part.weights, part.backward_time()));
     const double share = time.busiest_layers > 0 ? part.layers / time.busiest_layers : 0;
-    costs.reduce.emplace_back(share * time.exposed_gradients);
+    costs.reduce[last_part(sizes, i)] += Seconds(share * time.exposed_gradients);
     costs.update.emplace_back(share * (time.update - fixed));
     if (costs.boundary.size() + 1 < parts.size()) costs.boundary.emplace_back(part.message);
   }
@@ -84,7 +94,8 @@ bool is_simulated(const parallel::ParallelPlan& plan) {
 
 Seconds simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
                            const parallel::ParallelPlan& plan, const IterationTime& time) {
-  PipelineCosts costs = pipeline_costs(part_times(setting, sizes, plan, time), setting, time);
+  PipelineCosts costs =
+      pipeline_costs(part_times(setting, sizes, plan, time), setting, sizes, time);
   costs.reduce.clear();
   costs.update.clear();
   const auto& schedule = parallel::find_schedule(plan.schedule);

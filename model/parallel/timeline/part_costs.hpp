@@ -36,10 +36,11 @@ std::vector<PartTime> part_times(const Setting& setting, const PlanSizes& sizes,
 /// Seconds of the update that an iteration has once, however few parameters a rank has.
 double fixed_update(const Setting& setting, const IterationTime& time);
 
-/// The same as simulate() takes it. A part's gradients and update take their exposed times of the
-/// busiest stage in proportion to layers, without fixed_update().
+/// The same as simulate() takes it. Gradients and updates take their exposed times of the busiest
+/// stage in proportion to layers, without fixed_update(). Exposed gradients of all parts of a rank
+/// belong to the part whose backward ends last, since earlier ones would hide once more.
 PipelineCosts pipeline_costs(const std::vector<PartTime>& parts, const Setting& setting,
-                             const IterationTime& time);
+                             const PlanSizes& sizes, const IterationTime& time);
 
 /// Whether the closed form of iteration_time() does not stand for the plan's pipeline: stages that
 /// are stated, or a schedule other than gpipe, 1f1b and interleaved.

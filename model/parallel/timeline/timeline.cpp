@@ -159,7 +159,7 @@ ParallelTimeline parallel_timeline(const Setting& setting, const PlanSizes& size
                                    const parallel::ParallelPlan& plan) {
   const IterationTime time = iteration_time(setting, sizes);
   const std::vector<PartTime> parts = part_times(setting, sizes, plan, time);
-  const PipelineCosts costs = pipeline_costs(parts, setting, time);
+  const PipelineCosts costs = pipeline_costs(parts, setting, sizes, time);
   const parallel::PipelineSchedule& schedule = parallel::find_schedule(plan.schedule);
   const PipelineTimeline run = timeline(schedule.schedule(shape_of(sizes)), costs);
 

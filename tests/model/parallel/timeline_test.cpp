@@ -20,8 +20,8 @@ double alike_seconds(const PlannedQuestion& of, IterationTime time) {
   time.embedding = 0;
   time.head = 0;
   time.stage_message = 0;
-  PipelineCosts costs =
-      pipeline_costs(part_times(of.setting(), of.sizes(), of.plan, time), of.setting(), time);
+  PipelineCosts costs = pipeline_costs(part_times(of.setting(), of.sizes(), of.plan, time),
+                                       of.setting(), of.sizes(), time);
   costs.reduce.clear();
   costs.update.clear();
   return simulate(parallel::find_schedule(of.plan.schedule).schedule(shape_of(of.sizes())), costs)
@@ -73,8 +73,8 @@ double pipeline_seconds(const PlannedQuestion& of) {
   return simulated_pipeline(setting, of.sizes(), of.plan, iteration_time(setting, of.sizes())).si();
 }
 
-/// Zero bubbles hold more activations on later stages for that. With stated stages they may take
-/// longer: gradients of weights wait behind the last backward, not in the waits before it.
+/// With stated stages, zero bubbles may take longer: gradients of weights wait behind the last
+/// backward, not in the waits before it.
 TEST(ParallelTimeline, OrdersSchedules) {
   RandomTrainings random(42);
   for (int i = 0; i < 1000; ++i) {
@@ -152,6 +152,28 @@ TEST(ParallelTimeline, RunsForwardInTimeOnRandomPlans) {
       ASSERT_EQ(Seconds(time.pipeline), line.pipeline) << of.text();
     }
   }
+}
+
+/// Exposed gradients stay exposed in the simulation, whatever chunks and copies a rank has.
+TEST(ParallelTimeline, ExposesGradientsAsTheClosedFormDoes) {
+  RandomTrainings random(47);
+  int exposed = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const PlannedQuestion of = random_plan(random);
+    if (!of.plan.stage_layers.empty()) continue;
+    const ParallelTimeline line = parallel_timeline(of.setting(), of.sizes(), of.plan);
+    const IterationTime time = plan_time(of.setting(), of.sizes(), of.plan);
+    const double after = time.exposed_gradients + time.update;
+    const double stragglers = time.total / (time.pipeline + after);
+    const double expected = stragglers * (line.pipeline.si() + after);
+    EXPECT_NEAR(line.iteration.si(), expected, rounding * expected) << of.text();
+    for (const RankTimes& times : line.times) {
+      if (of.plan.chunks == 1) break;
+      EXPECT_NEAR(times[Activity::gradients], time.exposed_gradients, rounding * expected);
+      exposed += time.exposed_gradients > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(exposed, 100);
 }
 
 TEST(ParallelTimeline, NamesWhatStagesWaitFor) {
