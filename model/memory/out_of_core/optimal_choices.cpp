@@ -28,43 +28,25 @@ struct Way {
   int combination = 0;
 };
 
-constexpr Seconds never(std::numeric_limits<double>::infinity());
+/// Whether `a` takes no more of anything than `b`.
+bool dominates(const Combination& a, const Combination& b) {
+  return a.kept <= b.kept && a.swapped <= b.swapped && a.out <= b.out && a.in <= b.in &&
+         a.time <= b.time;
+}
 
-/// The least times of what swaps at most so many parts: a Fenwick tree.
-class LeastTimes {
- public:
-  explicit LeastTimes(int units) : least_(static_cast<std::size_t>(units) + 2, never) {}
-
-  [[nodiscard]] Seconds up_to(int parts) const {
-    Seconds least = never;
-    for (std::size_t at = place(parts); at > 0; at -= at & -at) least = std::min(least, least_[at]);
-    return least;
-  }
-  void add(int parts, Seconds time) {
-    for (std::size_t at = place(parts); at < least_.size(); at += at & -at) {
-      least_[at] = std::min(least_[at], time);
-    }
-  }
-
- private:
-  static std::size_t place(int parts) { return static_cast<std::size_t>(parts) + 1; }
-  std::vector<Seconds> least_;
-};
-
-/// Leaves those out than which another keeps and swaps no more parts in no more time.
-std::vector<Combination> without_dominated(std::vector<Combination> all, int units) {
+std::vector<Combination> without_dominated(std::vector<Combination> all) {
   std::ranges::stable_sort(all, {}, [](const Combination& one) {
-    return std::tuple(one.kept, one.swapped, one.time, one.out);
+    return std::tuple(one.kept, one.swapped, one.out, one.in, one.time);
   });
-  LeastTimes times(units);
   std::vector<Combination> best;
   for (Combination& one : all) {
-    if (times.up_to(one.swapped) <= one.time) continue;
-    times.add(one.swapped, one.time);
-    best.push_back(std::move(one));
+    const auto worse = [&](const Combination& other) { return dominates(other, one); };
+    if (std::ranges::none_of(best, worse)) best.push_back(std::move(one));
   }
   return best;
 }
+
+constexpr Seconds never(std::numeric_limits<double>::infinity());
 
 class Programme {
  public:
@@ -128,7 +110,7 @@ class Programme {
     for (const std::size_t tensor : released_[layer]) {
       std::vector<Combination> longer;
       for (const Combination& one : all) extend(one, training_->tensors[tensor], longer);
-      all = without_dominated(std::move(longer), units_);
+      all = without_dominated(std::move(longer));
     }
     const std::vector<SpillLayer>& layers = training_->layers;
     for (Combination& one : all) {
@@ -136,8 +118,9 @@ class Programme {
       if (layer + 1 < layers.size()) {
         one.time += std::max(Seconds(), one.in - layers[layer + 1].backward);
       }
+      one.out = one.in = {};
     }
-    return without_dominated(std::move(all), units_);
+    return without_dominated(std::move(all));
   }
 
   /// The least time by kept parts after a layer, from that before it.

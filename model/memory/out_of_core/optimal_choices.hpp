@@ -15,11 +15,10 @@ namespace dlscale::model {
 /// over all choices for the tensors that layer k releases, where step k + 1 holds
 ///   fixed + K + kept + live(k + 1) + swapped ≤ budget.
 /// [D, derived: (8.1) and (8.3) depend on earlier choices by K alone] Memory counts in `units` ≥ 1
-/// parts of what `fixed` leaves, each tensor rounded up. Choices for a layer that keep and swap no
-/// fewer parts than others of it, and compute anew as long, are dropped first. So the result is
-/// exact where sizes are whole parts and copies begin at once, else at most a part and a start a
-/// tensor from it, and never over budget. A kept tensor that later forward steps use, too, counts
-/// twice in these, which only errs on the safe side.
+/// parts of what `fixed` leaves, each tensor rounded up. Choices for a layer that take no less of
+/// anything than others of it are dropped first. So the result is exact where sizes are
+/// whole parts, and else at most a part a tensor from it, never over budget. A kept tensor that
+/// later forward steps use, too, counts twice in these, which only errs on the safe side.
 std::optional<std::vector<SpillChoice>> optimal_choices(const SpilledTraining& training,
                                                         const HostLink& link, Bytes budget,
                                                         int units = 4096);
