@@ -24,6 +24,7 @@
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "model/published/baselines/baselines.hpp"
+#include "model/published/parallel/interval_of_others.hpp"
 #include "model/published/parallel/leave_out.hpp"
 #include "model/published/parallel/own_points.hpp"
 #include "model/published/parallel/predictor.hpp"
@@ -162,6 +163,37 @@ ParallelTimeFile by_priors(ParallelTimeFile file) {
   return file;
 }
 
+/// Predictions of trainings that do not wait for memory.
+Predictions without_waits(const Predictions& predictions) {
+  Predictions some;
+  std::ranges::copy_if(predictions, std::back_inserter(some), [](const CasePrediction& one) {
+    return !model::parallel_time::waits_for_memory(one);
+  });
+  return some;
+}
+
+/// How the interval would cover each set, had the others alone chosen its quantiles.
+report::Table interval_table(std::span<const model::parallel_time::IntervalOfOthers> intervals) {
+  report::Table table;
+  table.title = "The interval with quantiles of the other sets";
+  table.columns = {{"trainings", report::Align::left},
+                   {"number"},
+                   {"low"},
+                   {"high"},
+                   {"in 90 % interval %"},
+                   {"its width %"}};
+  for (const auto& one : intervals) {
+    table.rows.push_back({{one.set},
+                          {std::to_string(one.trainings)},
+                          {fmt::format("{:.2f}", one.low)},
+                          {fmt::format("{:.2f}", one.high)},
+                          {fmt::format("{:.1f}", 100 * one.covered)},
+                          {fmt::format("{:.1f}", 100 * one.width)}});
+  }
+  table.notes = {"low and high: in deviations; quality A, without those that wait for memory"};
+  return table;
+}
+
 std::vector<report::Table> score_tables(std::span<const cases::CaseFile> files,
                                         const cases::CaseFile& all, const ParallelFit& made,
                                         const DeviceCatalogue& devices) {
@@ -170,11 +202,18 @@ std::vector<report::Table> score_tables(std::span<const cases::CaseFile> files,
   const auto add = [&](const std::string& title, const Predictions& predictions) {
     tables.push_back(score_table(files, title, predictions));
   };
-  add("Error of the time of an iteration, by fits that have not seen the set",
-      parallel::predict(made.file, devices, all.trainings));
+  const Predictions nested = parallel::predict(made.file, devices, all.trainings);
+  add("Error of the time of an iteration, by fits that have not seen the set", nested);
   tables.back().notes = {
       "quality A, or as said; alike: each set weighs the same; factor: e^(mean |ln(predicted / "
       "measured)|)"};
+  const Predictions awake = without_waits(nested);
+  if (awake.size() < nested.size()) {
+    add("The same without trainings that wait for memory", awake);
+    tables.back().notes = {"how long these wait was derived from them"};
+  }
+  tables.push_back(interval_table(
+      parallel::intervals_of_others(made.file.interval, all.trainings, all.outcomes, nested)));
   if (!made.other_networks.empty()) {
     add("By fits that have not seen the network, but others of its set", made.other_networks);
   }

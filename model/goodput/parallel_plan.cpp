@@ -15,8 +15,9 @@ PhaseShares shares_by_stage(const ParallelAnswer& answer) {
   const parallel_time::IterationTime& time = answer.time;
   const double batches = answer.sizes.micro_batches;
   const double messages = time.busiest_layers * time.layer.messages.total();
-  const double exposed = (batches * messages + time.exposed_gradients) / time.total;
-  const double computing = (batches * (time.slowest_stage - messages) + time.update) / time.total;
+  const double all_seconds = answer.seconds();
+  const double exposed = (batches * messages + time.exposed_gradients) / all_seconds;
+  const double computing = (batches * (time.slowest_stage - messages) + time.update) / all_seconds;
   const double idle = std::max(0.0, 1 - computing - exposed);
   const double all = computing + exposed + idle;
   return {computing / all, exposed / all, idle / all};

@@ -1,5 +1,14 @@
 #include "model/memory/implementation.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/text/suggest.hpp"
+
 namespace dlscale::model::memory {
 namespace {
 
@@ -9,7 +18,7 @@ constexpr double gib = 1073741824.0;
 /// inferred from live tensors of 19 trainings on B200 [MooreThreads/SimuMax docs/b200 @4dcaae5].
 Implementation megatron() {
   Implementation is;
-  is.name = "Megatron";
+  is.name = "megatron";
   is.expert_row_elements = 1;
   is.loss_bytes = 4;
   is.whole_gradient_bytes = 4;
@@ -67,7 +76,7 @@ Implementation torchtitan() {
 /// published trainings need 0.86 of what the device leaves in the median, 1.04 in nine of ten]
 Implementation sharded_modules() {
   Implementation is;
-  is.name = "FSDP";
+  is.name = "fsdp";
   is.gated_elements = 4;
   is.loss_bytes = 10;
   is.fragmentation = {.alone = 1, .shared = 1.06, .run_ahead = 0};
@@ -89,25 +98,24 @@ Implementation plain_modules() {
   return is;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return lower;
-}
+/// Names and numbers, in the order in which a refusal names them.
+constexpr std::array<std::pair<std::string_view, Implementation (*)()>, 5> all_implementations{
+    {{"nanotron", nanotron},
+     {"torchtitan", torchtitan},
+     {"megatron", megatron},
+     {"fsdp", sharded_modules},
+     {"modules", plain_modules}}};
 
 }  // namespace
 
-Implementation implementation_of(std::string_view framework) {
-  const auto names = [text = lower_case(framework)](auto... words) {
-    return ((text.find(words) != std::string::npos) || ...);
-  };
-  if (names("nanotron")) return nanotron();
-  if (names("torchtitan", "fsdp2")) return torchtitan();
-  if (names("megatron", "nemo", "transformer engine")) return megatron();
-  if (names("composer", "foundry", "fsdp")) return sharded_modules();
-  return plain_modules();
+Implementation implementation_named(std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto& [known, make] : all_implementations) {
+    if (known == name) return make();
+    names.emplace_back(known);
+  }
+  throw ConfigError(
+      fmt::format("\"{}\" does not name a way to keep memory. {}", name, suggestion(name, names)));
 }
 
 Implementation live_tensors() {

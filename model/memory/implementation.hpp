@@ -18,7 +18,7 @@ struct Fragmentation {
 /// from published sources or fitted to published memory; `low` and `high` state how far they are
 /// trusted.
 struct Implementation {
-  std::string name = "any";
+  std::string name = "modules";
   /// Kept bytes of each inner feature of a gated feed-forward part: 3 elements if the gate is fused
   /// (both inputs and the product), 4 if the activated gate is kept, too.
   double gated_elements = 3;
@@ -57,10 +57,10 @@ struct Implementation {
   double fixed_high = 1.05;
 };
 
-/// The implementation that `framework` names in free text, whatever the case of its letters:
-/// nanotron; torchtitan or FSDP2; Megatron, NeMo or Transformer Engine; FSDP. Any other text gives
-/// the one named "any", whose range is wide.
-Implementation implementation_of(std::string_view framework);
+/// The implementation of that name: nanotron, torchtitan, megatron, fsdp, or modules, whose range
+/// is wide. Families in configs/models/parallel.yaml say which framework has which. Throws
+/// ConfigError for another name.
+Implementation implementation_named(std::string_view name);
 
 /// Keeps only what theory needs with fused kernels, without copies and an allocator's losses.
 Implementation live_tensors();

@@ -62,6 +62,14 @@ RowField part_field(const char* heading, double StepParts::*part) {
   });
 }
 
+/// Waits for memory, where there are some.
+Fields<ParallelRow> waits_fields(const std::vector<ParallelRow>& rows) {
+  const bool none =
+      std::ranges::none_of(rows, [](const ParallelRow& row) { return row.parts.waits > 0; });
+  if (none) return {};
+  return {part_field("+ waits for memory", &StepParts::waits)};
+}
+
 Fields<ParallelRow> part_fields(const std::vector<ParallelRow>& rows) {
   return joined<ParallelRow>(
       {place_fields(rows),
@@ -72,7 +80,8 @@ Fields<ParallelRow> part_fields(const std::vector<ParallelRow>& rows) {
         part_field("+ messages in layers", &StepParts::messages),
         part_field("+ bubble", &StepParts::bubble),
         part_field("+ gradients", &StepParts::gradients),
-        part_field("+ update", &StepParts::update)}});
+        part_field("+ update", &StepParts::update)},
+       waits_fields(rows)});
 }
 
 Fields<ParallelRow> fields_for_programs() {
@@ -88,7 +97,8 @@ Fields<ParallelRow> fields_for_programs() {
                                {"t_layer_messages_s", value, part(&StepParts::messages)},
                                {"t_bubble_s", value, part(&StepParts::bubble)},
                                {"t_gradients_s", value, part(&StepParts::gradients)},
-                               {"t_update_s", value, part(&StepParts::update)}},
+                               {"t_update_s", value, part(&StepParts::update)},
+                               {"t_memory_waits_s", value, part(&StepParts::waits)}},
                               parallel_memory_fields(),
                               {{"bound", remark, &ParallelRow::bound}}});
 }

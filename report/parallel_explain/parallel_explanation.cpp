@@ -27,7 +27,7 @@ constexpr double giga_bytes = 1e9;
 constexpr std::size_t most_stages = 16;       ///< rows of the table of stages
 constexpr std::size_t most_in_lead = 4;       ///< parts that the sentence names
 constexpr double least_in_lead = 0.01;        ///< share of the iteration
-constexpr double visible_difference = 0.001;  ///< of simulation and closed form
+constexpr double visible_difference = 0.001;  ///< of the time line and the prediction
 
 std::string title_of(const ParallelExplanation& one, std::string_view what) {
   return fmt::format("{}: {} on {} of {}, {}", what, one.network, counted(one.gpus, "GPU"),
@@ -184,13 +184,14 @@ Table stages_table(const ParallelExplanation& one) {
   Table table = table_of(stage_fields(), shown);
   table.title = title_of(one, "Stages in ms, simulated");
   table.notes.emplace_back(
-      "again: recomputation; in layers, between stages: messages that keep the stage from "
-      "computing");
-  const double predicted = one.answer.seconds();
+      "again: recomputation; in layers: messages that keep the stage from computing; between "
+      "stages: waits while a message is under way");
+  const double predicted = one.answer.time.total;
   const double difference = one.timeline->iteration.si() / predicted - 1;
   if (std::abs(difference) > visible_difference) {
     table.notes.push_back(
-        fmt::format("the simulation takes {} ms, {} of the prediction, which is a closed form",
+        fmt::format("the time line takes {} ms, {} of the prediction, which adds the exchange and "
+                    "update of the fullest stage to the end of the last one",
                     milliseconds(one.timeline->iteration), signed_percent(difference)));
   }
   if (shown.size() < all) {

@@ -25,7 +25,6 @@
 #include "model/memory/transformer_shape.hpp"
 #include "model/parallel/answer/measured_range.hpp"
 #include "model/parallel/answer/remedies.hpp"
-#include "model/parallel/timeline/part_costs.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
 #include "report/goodput/training_cost_table.hpp"
 #include "report/parallel/parallel_memory.hpp"
@@ -58,14 +57,14 @@ class Answers {
     plan.states_data = false;
     for (const MeasuredIteration& point : points) {
       const ParallelPlan measured = plan.on(point.ranks);
-      parallel::check(measured, point.ranks, facts_of(*question_));
-      MeasuredPoint one{sizes_of(*question_, measured), on(point.ranks).links, point.time.si()};
+      const AnsweredPlan row = answer(measured, point.ranks);
+      MeasuredPoint one{row.answer.sizes, row.hardware.links, point.time.si(), measured,
+                        row.answer.waits.likely};
       one.plan.stage_layers = layers_;
-      if (model::parallel_time::is_simulated(measured)) one.simulated = measured;
       points_.push_back(one);
+      doubt(row, point.time.si());
     }
     const Setting setting = setting_of(*file_, *question_, on(points.front().ranks));
-    for (const MeasuredPoint& point : points_) doubt(plan, point);
     constants_ = by_measured_points(*file_, setting, points_);
   }
 
@@ -82,8 +81,9 @@ class Answers {
     AnsweredPlan row{plan, hardware, setting,
                      predict_plan(*file_, *question_, hardware, setting, plan)};
     if (constants_) {
-      row.answer.range = range_by_points(row.answer.range, file_->interval, setting, points_, ranks,
-                                         is_measured(plan));
+      row.answer.range =
+          range_by_points(row.answer.range, *file_, setting, points_, ranks, is_measured(plan));
+      if (is_measured(plan)) row.answer.waits = row.answer.waits.decided();
     }
     return row;
   }
@@ -91,22 +91,21 @@ class Answers {
  private:
   /// Compares a point with its prediction before constants are fitted. Throws ConfigError for one
   /// that no device of this kind can reach.
-  void doubt(const AskedPlan& plan, const MeasuredPoint& point) {
-    const int ranks = static_cast<int>(point.links.gpus);
-    const AnsweredPlan row = answer(plan.on(ranks), ranks);
-    const double utilisation = flop_utilisation(*question_, row.setting, row.answer) *
-                               row.answer.seconds() / point.seconds;
+  void doubt(const AnsweredPlan& row, double seconds) {
+    const double ranks = row.hardware.links.gpus;
+    const double utilisation =
+        flop_utilisation(*question_, row.setting, row.answer) * row.answer.seconds() / seconds;
     if (utilisation > 1) {
       throw ConfigError(fmt::format(
           "--measured: {:.3g} s at {} GPUs are {:.3g} times the peak of their data sheet. Check "
           "its unit, batch, plan and precision.",
-          point.seconds, ranks, utilisation));
+          seconds, ranks, utilisation));
     }
-    if (point.seconds >= row.answer.low() && point.seconds <= row.answer.high()) return;
+    if (seconds >= row.answer.low() && seconds <= row.answer.high()) return;
     doubts_.push_back(fmt::format(
         "Your point at {} GPUs, {:.3g} s, lies outside of the 90 % interval of its prediction, "
         "{:.3g} to {:.3g} s, and is followed all the same: check its batch, plan and framework.",
-        ranks, point.seconds, row.answer.low(), row.answer.high()));
+        ranks, seconds, row.answer.low(), row.answer.high()));
   }
 
   /// Whether points measured the plan, on any number of ranks.
@@ -166,8 +165,7 @@ void add_rows(const Answers& answers, const std::vector<AskedPlan>& plans,
 void note_framework(ParallelCall& call) {
   const AnsweredPlan& first = call.rows.front();
   const model::parallel_time::Family& family = *first.setting.family;
-  const auto facts = device_facts(first.hardware.device, call.file->constants);
-  if (!family_of(*call.file, call.question, facts, first.setting.rates).is_named) {
+  if (call.file->family_of_words(call.question.framework) == nullptr) {
     call.notes.push_back(
         fmt::format("No family names the framework {}: kernels and copies are those of the family "
                     "{}, and the interval is wide.",
@@ -183,6 +181,18 @@ void note_framework(ParallelCall& call) {
       first.hardware.device.peak.contains(SheetFormat::tf32)) {
     call.notes.emplace_back("f32 is computed without tf32; --dtype tf32 takes its units.");
   }
+}
+
+/// A sentence on plans whose allocator waits for memory.
+void note_waits(ParallelCall& call) {
+  const auto waits = [](const AnsweredPlan& row) { return row.answer.waits.likely > 1; };
+  const auto found = std::ranges::find_if(call.rows, waits);
+  if (found == call.rows.end()) return;
+  const auto& [least, likely, most] = found->answer.waits;
+  call.notes.push_back(fmt::format(
+      "Where memory is full, the allocator of {} gives blocks back in each micro-batch and waits "
+      "for others: a step then takes {:g} times as long, and from {:g} to {:g} times.",
+      call.question.framework, likely, least, most));
 }
 
 /// The assumptions of the answer, for --notes.
@@ -372,6 +382,7 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   }
   add_rows(answers, plans, inputs.ranks, call);
   note_framework(call);
+  note_waits(call);
   if (!inputs.tokens.empty()) {
     output.write(report::training_cost_document(costs_of(call, cluster, inputs)));
     return ExitCode::ok;

@@ -12,7 +12,6 @@
 #include "model/memory/plan_setup.hpp"
 #include "model/parallel/time/attention.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
-#include "model/parallel/uncertain/device_memory.hpp"
 
 namespace dlscale::model::parallel_time {
 namespace {
@@ -57,6 +56,22 @@ IterationTime stretched(IterationTime time, double factor) {
   return time;
 }
 
+constexpr double most_micro_batches = 1e9;
+
+memory::MemorySetup setup_of_batches(const Setting& setting, const parallel::ParallelPlan& plan,
+                                     const parallel::PlanBatches& batches) {
+  parallel::ParallelPlan stated = plan;
+  stated.bytes = state_bytes_of(*setting.family, plan, setting.rates.precision);
+  memory::MemorySetup setup = memory::setup_of_plan(stated, batches);
+  setup.element = setting.rates.element_bytes;
+  setup.imbalance = setting.constants.imbalance;
+  setup.fused_attention = setting.attention != AttentionKernel::in_memory;
+  if (plan.zero >= 3 && plan.recompute == parallel::Recompute::selective) {
+    setup.recompute = memory::Recompute::operators;
+  }
+  return setup;
+}
+
 }  // namespace
 
 ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus) {
@@ -77,11 +92,12 @@ ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus) {
   return hardware;
 }
 
-NamedFamily family_of(const ParallelTimeFile& file, const ParallelQuestion& question,
-                      const DeviceFacts& facts, const DeviceRates& rates) {
+NamedFamily family_of(const ParallelTimeFile& file, const std::string& framework,
+                      std::optional<bool> compiled, const DeviceRates& rates) {
+  const double capability = rates.facts.capability;
   const FamilyQuestion asked{
-      question.framework, question.compiled,
-      facts.capability == 0 || facts.capability >= hopper_capability || rates.has_few_bits()};
+      framework, compiled,
+      capability == 0 || capability >= hopper_capability || rates.has_few_bits()};
   const Family* named = file.named_family(asked);
   return {named == nullptr ? &file.other_family(asked) : named, named != nullptr};
 }
@@ -91,7 +107,7 @@ Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& questio
   const DeviceFacts facts = facts_in(question.precision, hardware.device, file.constants);
   expect_peak(question.precision, facts, hardware.device);
   const DeviceRates rates = device_rates(facts, question.precision, file.constants);
-  const Family* family = family_of(file, question, facts, rates).family;
+  const Family* family = family_of(file, question.framework, question.compiled, rates).family;
   return {file.constants,
           family,
           kernel_on(family->attention, facts.capability, false),
@@ -160,11 +176,7 @@ PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPla
   sizes.sequence_parallel = plan.sequence_parallel;
   sizes.async_tensor = question.async_tensor;
   sizes.sharded_weights = plan.zero >= 3;
-  if (plan.stages > 1) {
-    sizes.keeps_gathered_stage =
-        plan.zero >= 3 && memory::implementation_of(question.framework).keeps_gathered_stage;
-    sizes.copies = parallel::find_schedule(plan.schedule).copies;
-  }
+  if (plan.stages > 1) sizes.copies = parallel::find_schedule(plan.schedule).copies;
   sizes.zero_bubble = plan.schedule == "zero_bubble";
   sizes.recompute = plan.recompute;
   sizes.recompute_share = recompute_share_of(plan, static_cast<double>(question.shape.layers));
@@ -176,42 +188,48 @@ PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPla
 
 memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Setting& setting,
                                     const parallel::ParallelPlan& plan) {
-  parallel::ParallelPlan stated = plan;
-  stated.bytes = state_bytes_of(*setting.family, plan, question.precision);
-  memory::MemorySetup setup =
-      memory::setup_of_plan(stated, parallel::batches_of(plan, facts_of(question)));
-  setup.element = setting.rates.element_bytes;
-  setup.imbalance = setting.constants.imbalance;
-  setup.fused_attention = setting.attention != AttentionKernel::in_memory;
-  if (plan.zero >= 3 && plan.recompute == parallel::Recompute::selective) {
-    setup.recompute = memory::Recompute::operators;
-  }
+  return setup_of_batches(setting, plan, parallel::batches_of(plan, facts_of(question)));
+}
+
+memory::MemorySetup memory_setup_of(const Setting& setting, const NumberedPlan& numbered) {
+  const PlanSizes& sizes = numbered.sizes;
+  const auto count = static_cast<std::int64_t>(std::min(sizes.micro_batches, most_micro_batches));
+  memory::MemorySetup setup = setup_of_batches(setting, numbered.plan, {{}, count});
+  setup.micro_batch = sizes.micro_batch;
+  setup.stage_layers.assign(sizes.stage_layers.begin(), sizes.stage_layers.end());
   return setup;
+}
+
+ParallelAnswer answer_of(const ParallelTimeFile& file, const Setting& setting,
+                         const NumberedPlan& numbered, double device_bytes) {
+  ParallelAnswer answer;
+  answer.plan = numbered.plan;
+  answer.plan.bytes = state_bytes_of(*setting.family, numbered.plan, setting.rates.precision);
+  answer.sizes = numbered.sizes;
+  answer.sizes.stage_layers = {};
+  answer.time = stretched(plan_time(setting, numbered.sizes, numbered.plan, numbered.lists),
+                          setting.measured_factor);
+  answer.range =
+      time_range(file.interval, setting, numbered.sizes, answer.time, {numbered.is_family_named});
+  answer.memory = memory::rank_memory(setting.shape, memory_setup_of(setting, numbered),
+                                      file.implementation_of(numbered.framework));
+  answer.verdict = memory::fits(answer.memory, device_bytes);
+  answer.need = memory_need(answer.memory, device_bytes);
+  answer.waits = waits_for_memory(file.waiting, *setting.family, answer.need);
+  return answer;
 }
 
 ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion& question,
                             const ParallelHardware& hardware, const Setting& setting,
                             const parallel::ParallelPlan& plan) {
-  const parallel::NetworkFacts facts = facts_of(question);
-  parallel::check(plan, static_cast<std::int64_t>(hardware.links.gpus), facts);
-  ParallelAnswer answer;
-  answer.plan = plan;
-  answer.plan.bytes = state_bytes_of(*setting.family, plan, question.precision);
-  answer.sizes = sizes_of(question, plan);
+  parallel::check(plan, static_cast<std::int64_t>(hardware.links.gpus), facts_of(question));
+  NumberedPlan numbered{sizes_of(question, plan), plan, question.framework};
   const std::vector<int> layers = stage_layers_of(plan);
-  PlanSizes sizes = answer.sizes;
-  sizes.stage_layers = layers;
-  answer.time = stretched(plan_time(setting, sizes, plan), setting.measured_factor);
-  const DeviceFacts device = device_facts(hardware.device, file.constants);
-  answer.range = time_range(file.interval, setting, sizes, answer.time,
-                            {family_of(file, question, device, setting.rates).is_named});
-  answer.memory = memory::rank_memory(question.shape, memory_setup_of(question, setting, plan),
-                                      memory::implementation_of(question.framework));
-  answer.verdict = memory::fits(answer.memory, hardware.memory);
-  if (memory_need(answer.memory, hardware.memory).nearly_fills()) {
-    answer.range.high *= slow_allocator;
-  }
-  return answer;
+  numbered.sizes.stage_layers = layers;
+  numbered.sizes.keeps_gathered_stage =
+      plan.zero >= 3 && file.implementation_of(question.framework).keeps_gathered_stage;
+  numbered.is_family_named = file.family_of_words(question.framework) != nullptr;
+  return answer_of(file, setting, numbered, hardware.memory);
 }
 
 double flop_utilisation(const ParallelQuestion& question, const Setting& setting,

@@ -8,6 +8,7 @@
 #include "core/cluster/device_file.hpp"
 #include "core/parallel/plan.hpp"
 #include "model/memory/rank_memory.hpp"
+#include "model/parallel/answer/allocator.hpp"
 #include "model/parallel/time/device_facts.hpp"
 #include "model/parallel/time/iteration.hpp"
 #include "model/parallel/uncertain/interval.hpp"
@@ -40,9 +41,9 @@ struct NamedFamily {
   const Family* family = nullptr;
   bool is_named = false;
 };
-/// Requires that `file` outlives the answer.
-NamedFamily family_of(const ParallelTimeFile& file, const ParallelQuestion& question,
-                      const DeviceFacts& facts, const DeviceRates& rates);
+/// `compiled` is empty where a run does not state it. Requires that `file` outlives the answer.
+NamedFamily family_of(const ParallelTimeFile& file, const std::string& framework,
+                      std::optional<bool> compiled, const DeviceRates& rates);
 
 /// All that iteration_time() reads beside the plan. Unlike published trainings, whose f32 may take
 /// tf32's units, f32 has its own peak here. Throws ConfigError for a precision without peak.
@@ -54,8 +55,8 @@ parallel::NetworkFacts facts_of(const ParallelQuestion& question);
 
 /// The plan in numbers. Gradients travel as wide as they are summed, and under backward unless the
 /// family orders all in one queue. Requires a plan without faults and complete batches. The caller
-/// adds `stage_layers` of uneven stages, which it owns. Throws ConfigError for orders of ranks that
-/// are not timed (strides_of()).
+/// adds `stage_layers` of uneven stages, which it owns, and keeps_gathered_stage of the framework's
+/// implementation. Throws ConfigError for orders of ranks that are not timed (strides_of()).
 PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan);
 
 /// Layers of each stage, from those of its parts; empty if they are alike.
@@ -72,23 +73,42 @@ parallel::StateBytes state_bytes_of(const Family& family, const parallel::Parall
 memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Setting& setting,
                                     const parallel::ParallelPlan& plan);
 
+/// A training in the numbers of its plan, in which published trainings are given, too.
+struct NumberedPlan {
+  PlanSizes sizes = {};              ///< with the layers of stages where these differ
+  parallel::ParallelPlan plan = {};  ///< schedule, and what memory depends on beside sizes
+  std::string framework = {};        ///< free text
+  bool is_family_named = true;       ///< a family names the framework
+  /// lists_of() the plan, for callers that time it often; nullptr: made where they are needed.
+  const parallel::Schedule* lists = nullptr;
+};
+
+/// The same inputs from numbers, of whose micro-batches a sample may be a part.
+memory::MemorySetup memory_setup_of(const Setting& setting, const NumberedPlan& numbered);
+
 /// One plan of a training, predicted.
 struct ParallelAnswer {
   parallel::ParallelPlan plan = {};
-  PlanSizes sizes = {};  ///< without stage_layers
-  IterationTime time = {};
-  TimeRange range = {};  ///< factors on time.total
+  PlanSizes sizes = {};     ///< without stage_layers
+  IterationTime time = {};  ///< without waits for memory
+  TimeRange range = {};     ///< factors on time.total, without waits for memory
+  MemoryNeed need = {};
+  MemoryWaits waits = {};
   memory::RankMemory memory;
   memory::MemoryVerdict verdict = {};
-  [[nodiscard]] double seconds() const { return time.total; }
-  [[nodiscard]] double low() const { return time.total * range.low; }
-  [[nodiscard]] double high() const { return time.total * range.high; }
+  [[nodiscard]] double seconds() const { return time.total * waits.likely; }
+  [[nodiscard]] double low() const { return time.total * range.low * waits.least; }
+  [[nodiscard]] double high() const { return time.total * range.high * waits.most; }
 };
 
-/// Time and memory of a plan. Where even the low end of reserved memory nearly fills the device, an
-/// allocator may slow the training, and the high end of the time grows by 1.6. Throws ConfigError
-/// with the first fault of the plan, and for schedules, orders of ranks and recomputation by block,
-/// whose times are not computed.
+/// Time and memory of a training on devices of `device_bytes` (usable_memory()). Everything that
+/// answers a training takes this function: plans of a user, and published trainings. Throws
+/// ConfigError where the memory of the plan is not computed.
+ParallelAnswer answer_of(const ParallelTimeFile& file, const Setting& setting,
+                         const NumberedPlan& numbered, double device_bytes);
+
+/// answer_of() a plan of a user. Throws ConfigError with the first fault of the plan, and for
+/// orders of ranks that are not timed.
 ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion& question,
                             const ParallelHardware& hardware, const Setting& setting,
                             const parallel::ParallelPlan& plan);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/normal_distribution.hpp"
+
 namespace dlscale::model::parallel_time {
 
 FitQuestion fit_question(const memory::RankMemory& memory, double device_bytes) {
@@ -11,15 +13,13 @@ FitQuestion fit_question(const memory::RankMemory& memory, double device_bytes) 
 }
 
 double chance_of(const FitQuestion& question) {
-  constexpr double quantile_95 = 1.6448536269514722;  // of the normal distribution
   constexpr double narrowest = 1e-9;
-  constexpr double root_half = 0.70710678118654752;
   const memory::MemoryEstimate& need = question.need;
   const double distance = std::log(question.device_bytes / need.bytes);
   const double width =
       distance < 0 ? std::log(need.bytes / need.low) : std::log(need.high / need.bytes);
-  const double deviation = std::max(width, narrowest) / quantile_95;
-  return 0.5 * std::erfc(-distance / deviation * root_half);
+  const double deviation = std::max(width, narrowest) / normal_quantile_95;
+  return normal_share_below(distance / deviation);
 }
 
 }  // namespace dlscale::model::parallel_time

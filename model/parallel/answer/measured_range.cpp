@@ -9,11 +9,6 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double shared = 0.8;  ///< correlation of the errors of a plan and of one measured anew
-constexpr double again = 0.9;   ///< factor on it for each doubling of GPUs
-constexpr double widest = 4;    ///< interval over that before; points beyond it are wrong
-constexpr double repetition = 0.03;  ///< 90 % of repeated iterations differ by less
-
 /// ln(measured / predicted) of a point.
 double left_at(const Setting& setting, const MeasuredPoint& point) {
   return std::log(point.seconds / predicted_seconds(setting, setting.constants, point));
@@ -35,22 +30,25 @@ double measured_factor(const Setting& setting, std::span<const MeasuredPoint> po
                             (place - below->first) / (above->first - below->first)));
 }
 
-TimeRange range_by_points(const TimeRange& before, const IntervalConstants& constants,
+TimeRange range_by_points(const TimeRange& before, const ParallelTimeFile& file,
                           const Setting& setting, std::span<const MeasuredPoint> points,
                           double gpus, bool is_measured_plan) {
+  const MeasuredConstants& constants = file.measured;
   double squares = 0;
   double doublings = std::numeric_limits<double>::infinity();
   for (const MeasuredPoint& point : points) {
     squares += std::pow(left_at(setting, point), 2);
     doublings = std::min(doublings, std::abs(std::log2(gpus / point.links.gpus)));
   }
-  const double deviation = std::log(before.low) / constants.low;
-  const double correlation = shared * std::pow(again, doublings);
+  const double deviation = std::log(before.low) / file.interval.low;
+  const double correlation =
+      constants.correlation * std::pow(constants.correlation_left, doublings);
   const double left = squares / static_cast<double>(points.size());
   const double share = is_measured_plan ? std::min(1.0, doublings) : 1;
   const double variance = (1 - correlation * correlation) * deviation * deviation + left;
-  const double factor = std::min(widest, std::sqrt(share * variance) / std::abs(deviation));
-  const double repeated = is_measured_plan ? std::log1p(repetition) : 0;
+  const double factor =
+      std::min(constants.widest, std::sqrt(share * variance) / std::abs(deviation));
+  const double repeated = is_measured_plan ? std::log1p(constants.repetition) : 0;
   const auto end = [&](double limit) { return std::hypot(factor * std::log(limit), repeated); };
   return {std::exp(-end(before.low)), std::exp(end(before.high))};
 }

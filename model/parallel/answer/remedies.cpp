@@ -112,6 +112,7 @@ class Search {
         hardware_(&hardware),
         setting_(&setting),
         asked_(&asked),
+        way_(file.implementation_of(question.framework)),
         facts_(facts_of(question)),
         directions_(question, hardware),
         steps_(directions_.all()) {}
@@ -122,10 +123,9 @@ class Search {
   void look(const ParallelPlan& plan, std::vector<Remedy>& found) const {
     for (const Step& step : steps_) {
       for (std::optional<ParallelPlan> next = step(plan); next; next = step(*next)) {
-        if (!is_possible(*next)) continue;
-        ParallelAnswer answer = predict_plan(*file_, *question_, *hardware_, *setting_, *next);
-        if (!answer.verdict.fits) continue;
-        found.push_back({changes(*asked_, *next), std::move(answer)});
+        if (!is_possible(*next) || !fits(*next)) continue;
+        found.push_back({changes(*asked_, *next),
+                         predict_plan(*file_, *question_, *hardware_, *setting_, *next)});
         break;
       }
     }
@@ -146,11 +146,18 @@ class Search {
     return parallel::faults(plan, gpus, facts_).empty() && !fault_of_order(plan);
   }
 
+  /// The verdict of predict_plan(), without the time, which may take longer to find.
+  [[nodiscard]] bool fits(const ParallelPlan& plan) const {
+    const memory::MemorySetup setup = memory_setup_of(*question_, *setting_, plan);
+    return memory::fits(memory::rank_memory(question_->shape, setup, way_), hardware_->memory).fits;
+  }
+
   const ParallelTimeFile* file_;
   const ParallelQuestion* question_;
   const ParallelHardware* hardware_;
   const Setting* setting_;
   const ParallelPlan* asked_;
+  memory::Implementation way_;
   parallel::NetworkFacts facts_;
   Directions directions_;
   std::vector<Step> steps_;

@@ -43,17 +43,19 @@ StepParts step_parts(const Setting& setting, const ParallelAnswer& answer) {
        {&parts.compute, &parts.messages, &parts.bubble, &parts.gradients, &parts.update}) {
     *part *= factor;
   }
+  parts.waits = answer.seconds() - time.total;
   parts.is_host_bound = layer.host.total() > layer.device.total();
   return parts;
 }
 
 std::string bound_of(const StepParts& parts, const PlanSizes& plan) {
-  const std::array<std::pair<double, std::string>, 5> causes{
+  const std::array<std::pair<double, std::string>, 6> causes{
       {{parts.compute, parts.is_host_bound ? "host" : "compute"},
        {parts.messages, messages_in_layers(plan)},
        {parts.bubble, "bubble"},
        {parts.gradients, "gradients"},
-       {parts.update, "update"}}};
+       {parts.update, "update"},
+       {parts.waits, "memory"}}};
   return std::ranges::max_element(causes, {}, &std::pair<double, std::string>::first)->second;
 }
 

@@ -11,8 +11,11 @@ struct StepParts {
   double bubble = 0;     ///< idle stages, and messages between them
   double gradients = 0;  ///< exposed ones of replicas: gradients, and sharded weights
   double update = 0;
+  double waits = 0;            ///< of the allocator for memory
   bool is_host_bound = false;  ///< the host's calls of a layer take longer than its kernels
-  [[nodiscard]] double total() const { return compute + messages + bubble + gradients + update; }
+  [[nodiscard]] double total() const {
+    return compute + messages + bubble + gradients + update + waits;
+  }
 };
 
 /// The parts of L layers in the slowest stage and m micro-batches, by times of layer_time():
@@ -20,12 +23,13 @@ struct StepParts {
 ///   gradients  exposed gradients + m L (layer - slower(D + messages, host))
 ///   bubble     pipeline - m slowest stage
 ///   compute    m slowest stage - messages - what layers add to gradients
-/// all times total over their sum. [derived]
+///   waits      what ParallelAnswer::seconds() exceeds the total by
+/// all but waits times total over their sum. [derived]
 StepParts step_parts(const Setting& setting, const ParallelAnswer& answer);
 
 /// The cause that takes longest, in words: "compute", "host", "tensor messages", "expert messages",
 /// "context messages", "messages in layers" where there are several kinds, "bubble", "gradients",
-/// "update".
+/// "update", "memory".
 std::string bound_of(const StepParts& parts, const PlanSizes& plan);
 
 }  // namespace dlscale::model::parallel_time

@@ -4,6 +4,7 @@
 
 #include "model/parallel/time/layer_messages.hpp"
 #include "model/parallel/timeline/layer_parts.hpp"
+#include "model/parallel/timeline/part_costs.hpp"
 
 namespace dlscale::model::parallel_time {
 namespace {
@@ -70,6 +71,18 @@ LayerSeconds layer_seconds(const Setting& setting, const PlanSizes& plan, const 
   return layer;
 }
 
+/// What a pipeline would save without messages between stages.
+double stage_messages(const Setting& setting, const ParallelAnswer& answer) {
+  const IterationTime& time = answer.time;
+  if (!is_simulated(answer.sizes, answer.plan)) return time.stage_messages;
+  IterationTime without = time;
+  without.stage_message = 0;
+  const auto seconds = [&](const IterationTime& of) {
+    return simulated_pipeline(setting, answer.sizes, answer.plan, of).si();
+  };
+  return time.pipeline * (1 - seconds(without) / seconds(time));
+}
+
 }  // namespace
 
 std::vector<StepPart> step_losses(const Setting& setting, const ParallelAnswer& answer) {
@@ -80,8 +93,9 @@ std::vector<StepPart> step_losses(const Setting& setting, const ParallelAnswer& 
   const double layers = m * static_cast<double>(setting.shape.layers) / plan.stages;
   const double tables = m * (time.embedding + time.head) / plan.stages;
   const double mean = layers * layer.total() + tables;
+  const double messages = stage_messages(setting, answer);
   double uneven = std::max(0.0, m * time.slowest_stage - mean);
-  double fill = time.pipeline - mean - uneven - time.stage_messages;
+  double fill = time.pipeline - mean - uneven - messages;
   if (fill < 0) {
     uneven += fill;
     fill = 0;
@@ -100,11 +114,12 @@ std::vector<StepPart> step_losses(const Setting& setting, const ParallelAnswer& 
                               {"context messages", overhead, layers * layer.context},
                               {"expert messages", overhead, layers * layer.experts},
                               {"gathers of weights", overhead, layers * layer.gathers},
-                              {"messages between stages", overhead, time.stage_messages},
+                              {"messages between stages", overhead, messages},
                               {"fill and drain of the pipeline", overhead, fill},
                               {"uneven stages", overhead, uneven},
                               {"exchange of gradients", overhead, time.exposed_gradients},
-                              {"stragglers", overhead, time.total - before}};
+                              {"stragglers", overhead, time.total - before},
+                              {"waits for memory", overhead, answer.seconds() - time.total}};
   std::erase_if(parts,
                 [&](const StepPart& part) { return part.seconds < least_shown * time.total; });
   return parts;

@@ -25,9 +25,10 @@ struct StepPart {
 ///                    are those of tensors, contexts and experts in proportion
 ///   tables           m (embedding + head) / S
 ///   uneven stages    m (slowest stage - mean of stages)
-///   stage messages   IterationTime::stage_messages
+///   stage messages   what the pipeline would save if they took no time
 ///   fill and drain   the rest of the pipeline; less than 0 counts for uneven stages
-///   stragglers       the rest of the iteration
+///   stragglers       the rest of the iteration's total
+///   waits            what ParallelAnswer::seconds() exceeds that by
 /// Parts of less than a millionth of the iteration are left out. [derived]
 std::vector<StepPart> step_losses(const Setting& setting, const ParallelAnswer& answer);
 

@@ -1,10 +1,12 @@
 #include "model/parallel/search/framework_ways.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <string>
-#include <utility>
+
+#include "core/base/error.hpp"
+#include "model/parallel/time/constants.hpp"
 
 namespace dlscale::model::parallel_search {
 namespace {
@@ -75,16 +77,6 @@ constexpr std::array<FrameworkWays, 4> all_ways{{
      nanotron_runs},
 }};
 
-/// Words of a framework's name, and the framework; the first that a text has counts.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> family_words{
-    {{"megatron", "megatron"},
-     {"nemo", "megatron"},
-     {"mcore", "megatron"},
-     {"transformer engine", "megatron"},
-     {"deepspeed", "deepspeed"},
-     {"torchtitan", "torchtitan"},
-     {"nanotron", "nanotron"}}};
-
 }  // namespace
 
 std::span<const FrameworkWays> framework_ways() {
@@ -92,15 +84,15 @@ std::span<const FrameworkWays> framework_ways() {
 }
 
 const FrameworkWays* ways_of(std::string_view framework) {
-  std::string text(framework);
-  std::ranges::transform(text, text.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  for (const auto& [word, name] : family_words) {
-    if (text.find(word) == std::string::npos) continue;
-    return &*std::ranges::find(all_ways, name, &FrameworkWays::name);
-  }
-  return nullptr;
+  const parallel_time::Family* family = parallel_time::parallel_times().family_of_words(framework);
+  if (family == nullptr || family->runs.empty()) return nullptr;
+  const auto found = std::ranges::find(all_ways, family->runs, &FrameworkWays::name);
+  if (found != all_ways.end()) return &*found;
+  throw ConfigError(
+      fmt::format("configs/models/parallel.yaml: the family {} runs the plans of {}, which are not "
+                  "known. Write "
+                  "megatron, deepspeed, torchtitan or nanotron, or leave runs out.",
+                  family->name, family->runs));
 }
 
 }  // namespace dlscale::model::parallel_search

@@ -18,8 +18,9 @@ struct FrameworkWays {
 /// Megatron-LM, DeepSpeed, torchtitan and nanotron.
 std::span<const FrameworkWays> framework_ways();
 
-/// The framework that free text names, whatever the case of its letters: "NeMo 25.04" is
-/// Megatron's. nullptr for any other.
+/// The framework whose plans one runs that free text names, whatever the case of its letters: "NeMo
+/// 25.04" runs Megatron's. Families in configs/models/parallel.yaml say which. nullptr where none
+/// does.
 const FrameworkWays* ways_of(std::string_view framework);
 
 }  // namespace dlscale::model::parallel_search

@@ -33,7 +33,7 @@ SearchContext context_of(const parallel_time::ParallelTimeFile& file, const Clus
   context.facts = parallel_time::facts_of(question.training);
   context.bytes = parallel_time::state_bytes_of(*context.jobs.front().setting.family, {},
                                                 question.training.precision);
-  context.way = memory::implementation_of(question.training.framework);
+  context.way = file.implementation_of(question.training.framework);
   return context;
 }
 

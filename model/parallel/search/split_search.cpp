@@ -162,6 +162,7 @@ void SplitSearch::visit_block(const CheckedSharding& sharding) {
 PlanSizes SplitSearch::sizes() const {
   PlanSizes numbers = parallel_time::sizes_of(question_->training, at_.plan);
   numbers.stage_layers = at_.plan.stage_layers;
+  numbers.keeps_gathered_stage = at_.plan.zero >= 3 && context_->way.keeps_gathered_stage;
   return numbers;
 }
 

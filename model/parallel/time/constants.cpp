@@ -61,10 +61,7 @@ constexpr std::array fixed_keys{
     TimeConstantKey{"compiled_host", &TimeConstants::compiled_host},
 };
 
-struct IntervalKey {
-  std::string_view key;
-  double IntervalConstants::*value;
-};
+using IntervalKey = ConstantKey<IntervalConstants>;
 constexpr std::array interval_keys{
     IntervalKey{"always", &IntervalConstants::always},
     IntervalKey{"host", &IntervalConstants::host},
@@ -85,6 +82,39 @@ constexpr std::array interval_keys{
     IntervalKey{"high", &IntervalConstants::high},
 };
 
+using WaitingKey = ConstantKey<WaitingConstants>;
+constexpr std::array waiting_keys{
+    WaitingKey{"nearly_full", &WaitingConstants::nearly_full},
+    WaitingKey{"slow", &WaitingConstants::slow},
+    WaitingKey{"full", &WaitingConstants::full},
+    WaitingKey{"likely", &WaitingConstants::likely},
+    WaitingKey{"most", &WaitingConstants::most},
+};
+
+using MeasuredKey = ConstantKey<MeasuredConstants>;
+constexpr std::array measured_keys{
+    MeasuredKey{"noise", &MeasuredConstants::noise},
+    MeasuredKey{"greatest_move", &MeasuredConstants::greatest_move},
+    MeasuredKey{"host_and_links", &MeasuredConstants::host_and_links},
+    MeasuredKey{"kernels", &MeasuredConstants::kernels},
+    MeasuredKey{"elementwise", &MeasuredConstants::elementwise},
+    MeasuredKey{"correlation", &MeasuredConstants::correlation},
+    MeasuredKey{"correlation_left", &MeasuredConstants::correlation_left},
+    MeasuredKey{"widest", &MeasuredConstants::widest},
+    MeasuredKey{"repetition", &MeasuredConstants::repetition},
+};
+
+using RecomputeKey = ConstantKey<RecomputeChances>;
+constexpr std::array recompute_keys{
+    RecomputeKey{"none", &RecomputeChances::none},
+    RecomputeKey{"selective", &RecomputeChances::selective},
+    RecomputeKey{"full", &RecomputeChances::full},
+    RecomputeKey{"ample_need", &RecomputeChances::ample_need},
+    RecomputeKey{"full_anyway", &RecomputeChances::full_anyway},
+    RecomputeKey{"half_fit", &RecomputeChances::half_fit},
+    RecomputeKey{"fit_width", &RecomputeChances::fit_width},
+};
+
 constexpr NumberRange positive{1e-9, 1e6};
 
 template <class Keys>
@@ -103,9 +133,11 @@ void read_fitted(const ConfigMap& map, ParallelTimeFile& read) {
   }
 }
 
-void read_fixed(const ConfigMap& map, TimeConstants& read) {
-  map.allow_only(names_of(fixed_keys));
-  for (const TimeConstantKey& one : fixed_keys) {
+/// Constants with a value and a source each.
+template <class Keys, class Constants>
+void read_sourced(const ConfigMap& map, const Keys& keys, Constants& read) {
+  map.allow_only(names_of(keys));
+  for (const ConstantKey<Constants>& one : keys) {
     const ConfigMap fixed = map.map(one.key);
     fixed.allow_only({"value", "source"});
     static_cast<void>(fixed.name("source"));
@@ -130,7 +162,10 @@ void read_without(const ConfigMap& file, ParallelTimeFile& read) {
 }
 
 void read_interval(const ConfigMap& map, IntervalConstants& read) {
-  map.allow_only(names_of(interval_keys));
+  std::vector<std::string_view> keys = names_of(interval_keys);
+  keys.emplace_back("source");
+  map.allow_only(keys);
+  static_cast<void>(map.name("source"));
   for (const IntervalKey& one : interval_keys) {
     const bool is_low = one.key == "low";
     read.*one.value =
@@ -164,17 +199,12 @@ memory::StateBytes read_states(const ConfigMap& map) {
           static_cast<double>(bytes[4])};
 }
 
-Family read_family(const ConfigMap& map) {
-  map.allow_only({"name", "words", "norms", "copies", "activation", "launches", "loss", "states",
-                  "attention", "compiled", "overlaps", "one_queue", "ties_tables", "frees_blocks",
-                  "fitted", "eager", "newer"});
+/// Counts and traits of a family that has its own.
+Family read_traits(const ConfigMap& map) {
+  map.allow_only({"name", "words", "memory", "runs", "norms", "copies", "activation", "launches",
+                  "loss", "states", "attention", "compiled", "overlaps", "one_queue", "ties_tables",
+                  "frees_blocks", "fitted", "eager", "newer"});
   Family read;
-  read.name = map.name("name");
-  try {
-    read.words = std::regex(map.text("words"), std::regex::ECMAScript | std::regex::icase);
-  } catch (const std::regex_error&) {
-    map.refuse("words", "no regular expression", "Write words, as \"jax|xla\".");
-  }
   read.norms = read_passes(map, "norms");
   read.copies = read_passes(map, "copies");
   read.activation = read_passes(map, "activation");
@@ -190,6 +220,30 @@ Family read_family(const ConfigMap& map) {
   read.fitted = map.flag_or("fitted", true);
   read.eager = map.text_or("eager", "");
   read.newer = map.text_or("newer", "");
+  return read;
+}
+
+/// One that computes as a family before it, and keeps memory or runs plans otherwise.
+Family read_kin(const ConfigMap& map, const std::vector<Family>& before) {
+  map.allow_only({"name", "words", "memory", "runs", "as", "fitted"});
+  const auto found = std::ranges::find(before, map.name("as"), &Family::name);
+  if (found == before.end())
+    map.refuse("as", "not a family before it", "Name one, or write counts.");
+  Family read = *found;
+  read.fitted = map.flag_or("fitted", read.fitted);
+  return read;
+}
+
+Family read_family(const ConfigMap& map, const std::vector<Family>& before) {
+  Family read = map.has("as") ? read_kin(map, before) : read_traits(map);
+  read.name = map.name("name");
+  read.memory = memory::implementation_named(map.name("memory")).name;
+  read.runs = map.text_or("runs", "");
+  try {
+    read.words = std::regex(map.text("words"), std::regex::ECMAScript | std::regex::icase);
+  } catch (const std::regex_error&) {
+    map.refuse("words", "no regular expression", "Write words, as \"jax|xla\".");
+  }
   return read;
 }
 
@@ -222,14 +276,24 @@ const TimeConstants& ParallelTimeFile::constants_for(std::string_view set) const
   return found == without.end() ? constants : found->second;
 }
 
-const Family* ParallelTimeFile::named_family(const FamilyQuestion& question) const {
+const Family* ParallelTimeFile::family_of_words(std::string_view framework) const {
   const auto found = std::ranges::find_if(families, [&](const Family& one) {
-    return std::regex_search(question.framework, one.words);
+    return std::regex_search(framework.begin(), framework.end(), one.words);
   });
-  if (found == families.end()) return nullptr;
+  return found == families.end() ? nullptr : &*found;
+}
+
+memory::Implementation ParallelTimeFile::implementation_of(std::string_view framework) const {
+  const Family* found = family_of_words(framework);
+  return memory::implementation_named(found == nullptr ? family(other).memory : found->memory);
+}
+
+const Family* ParallelTimeFile::named_family(const FamilyQuestion& question) const {
+  const Family* found = family_of_words(question.framework);
+  if (found == nullptr) return nullptr;
   if (!found->eager.empty() && question.compile == false) return &family(found->eager);
   if (!found->newer.empty() && question.is_newer) return &family(found->newer);
-  return &*found;
+  return found;
 }
 
 const Family& ParallelTimeFile::other_family(const FamilyQuestion& question) const {
@@ -253,7 +317,7 @@ const Family& ParallelTimeFile::family(std::string_view name) const {
 ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
   const ConfigMap file = ConfigMap::load(path);
   file.allow_only({"schema", "version", "cases", "sets", "fitted", "fixed", "without", "interval",
-                   "families", "other", "other_compiled"});
+                   "waiting", "measured", "recompute", "families", "other", "other_compiled"});
   if (file.text("schema") != "dlscale.parallel_times") {
     file.refuse("schema", "another kind of file", "Name a model of parallel times.");
   }
@@ -263,10 +327,15 @@ ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
   ParallelTimeFile read;
   read.trainings = fitted_trainings(file);
   read_fitted(file.map("fitted"), read);
-  read_fixed(file.map("fixed"), read.constants);
+  read_sourced(file.map("fixed"), fixed_keys, read.constants);
   read_without(file, read);
   read_interval(file.map("interval"), read.interval);
-  for (const ConfigMap& one : file.maps("families")) read.families.push_back(read_family(one));
+  read_sourced(file.map("waiting"), waiting_keys, read.waiting);
+  read_sourced(file.map("measured"), measured_keys, read.measured);
+  read_sourced(file.map("recompute"), recompute_keys, read.recompute);
+  for (const ConfigMap& one : file.maps("families")) {
+    read.families.push_back(read_family(one, read.families));
+  }
   read.other = file.text("other");
   read.other_compiled = file.text("other_compiled");
   check_families(read);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/fits/fitted_constant.hpp"
+#include "model/memory/implementation.hpp"
 #include "model/memory/memory_setup.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -86,6 +87,42 @@ struct IntervalConstants {
   double high = 0;            ///< > 0
 };
 
+/// Waits for memory (model/parallel/answer/allocator.hpp). Needs are shares of what a device leaves
+/// beside libraries.
+struct WaitingConstants {
+  double nearly_full = 1;  ///< low end of the need from which an allocator may slow the training
+  double slow = 1;         ///< ≥ 1: factor on the slow end of the time then
+  double full = 1;         ///< need from which one that frees blocks waits for memory
+  double likely = 1;       ///< ≥ 1: factor on the time then
+  double most = 1;         ///< ≥ likely: factor on its slow end then
+};
+
+/// What points of a user tell of other plans and numbers of GPUs (model/parallel/uncertain and
+/// model/parallel/answer/measured_range.hpp).
+struct MeasuredConstants {
+  double noise = 1;             ///< of the model at another plan, in logarithms
+  double greatest_move = 1;     ///< of a constant, in spreads
+  double host_and_links = 1;    ///< part of its spread that a constant of host or links moves by
+  double kernels = 1;           ///< the same of products, attention and loss
+  double elementwise = 1;       ///< the same of element-wise work
+  double correlation = 1;       ///< of the errors of a plan and of one measured anew
+  double correlation_left = 1;  ///< of that correlation after each doubling of GPUs
+  double widest = 1;            ///< most that points widen an interval by
+  double repetition = 1;        ///< 90 % of repeated iterations differ by less
+};
+
+/// Chances of what a run computes again, if it does not say it. Needs are shares of what a device
+/// leaves beside libraries.
+struct RecomputeChances {
+  double none = 1;
+  double selective = 1;
+  double full = 1;
+  double ample_need = 1;   ///< need without recomputation below which few compute all again
+  double full_anyway = 1;  ///< factor on the chance of `full` then
+  double half_fit = 1;     ///< need at which half of the trainings fit
+  double fit_width = 1;    ///< of the logistic curve about it
+};
+
 /// Kernels of attention: `in_memory` writes scores to memory, all others are fused.
 enum class AttentionKernel { in_memory, triton, flash2, native };
 
@@ -98,7 +135,9 @@ struct Passes {
 /// Habits of a family of frameworks.
 struct Family {
   std::string name;
-  std::regex words;    ///< that a framework's name has, in lower case
+  std::regex words;    ///< that a framework's name has, whatever the case of its letters
+  std::string memory;  ///< name of its memory::Implementation
+  std::string runs;    ///< the framework whose plans it runs, as `plan` knows them; empty: unknown
   Passes norms = {};   ///< elements read or written by norms and residuals, a feature of a token
   Passes copies = {};  ///< by copies in attention
   Passes activation = {};               ///< by the activation, an inner feature
@@ -119,10 +158,12 @@ struct Family {
 };
 
 /// A constant and its key in the file.
-struct TimeConstantKey {
+template <class Constants>
+struct ConstantKey {
   std::string_view key;
-  double TimeConstants::*value;
+  double Constants::*value;
 };
+using TimeConstantKey = ConstantKey<TimeConstants>;
 /// Fitted constants, in the order of the file.
 std::span<const TimeConstantKey> fitted_time_constants();
 
@@ -140,6 +181,9 @@ struct ParallelTimeFile {
   /// Constants of fits that have not seen a set, for trainings of that set.
   std::map<std::string, TimeConstants, std::less<>> without = {};
   IntervalConstants interval = {};
+  WaitingConstants waiting = {};
+  MeasuredConstants measured = {};
+  RecomputeChances recompute = {};
   std::vector<Family> families = {};
   std::string other = {};           ///< family of frameworks that none names
   std::string other_compiled = {};  ///< the same where a run is compiled
@@ -151,6 +195,11 @@ struct ParallelTimeFile {
   /// no words match; other_family() is meant then.
   [[nodiscard]] const Family* named_family(const FamilyQuestion& question) const;
   [[nodiscard]] const Family& other_family(const FamilyQuestion& question) const;
+  /// The first family whose words the framework has, whatever it runs on: its `memory` and `runs`
+  /// count. nullptr if no words match.
+  [[nodiscard]] const Family* family_of_words(std::string_view framework) const;
+  /// How a framework keeps memory: as the family of its words does, else as the other family.
+  [[nodiscard]] memory::Implementation implementation_of(std::string_view framework) const;
   /// Throws ConfigError if there is none of that name.
   [[nodiscard]] const Family& family(std::string_view name) const;
 };

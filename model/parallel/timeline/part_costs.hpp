@@ -3,6 +3,7 @@
 
 #include "core/base/units.hpp"
 #include "core/parallel/plan.hpp"
+#include "core/parallel/schedule/schedule.hpp"
 #include "model/parallel/pipeline/simulation.hpp"
 #include "model/parallel/time/iteration.hpp"
 #include "model/parallel/timeline/layer_parts.hpp"
@@ -15,21 +16,17 @@ struct PartTime {
   PassParts forward = {};   ///< of its layers, with embedding or head
   PassParts backward = {};  ///< likewise
   double weights = 0;       ///< within backward: gradients of weights
-  /// Stage messages that keep the rank from computing, half forward and half backward.
-  double stage_messages = 0;
-  double message = 0;  ///< under way to the next part, one way, while the rank goes on
-  [[nodiscard]] double forward_time() const { return forward.total() + stage_messages / 2; }
-  [[nodiscard]] double backward_time() const { return backward.total() + stage_messages / 2; }
+  double message = 0;       ///< under way to the next part, one way, while the rank goes on
 };
 
 /// The parts of a plan, in forward order. Sizes and plan are of one training; `time` is
 /// iteration_time() of it.
 ///
-/// A part has its layers; the first has the embedding too, of which half is forward, and the last
-/// the head, of which a third is forward and a third makes gradients of weights: one product of
-/// three. A message between stages, x, costs its rank x a micro-batch and part in schedules that
-/// have other work meanwhile, as in the closed form of iteration_time(). In those that have none
-/// (basic, GEMS), it is x under way. [derived]
+/// A part has its layers: its own where the plan has a number for each part, else its share of the
+/// stage's. The first has the embedding too, of which half is forward, and the last the head, of
+/// which a third is forward and a third makes gradients of weights: one product of three. A message
+/// between stages is under way for x = IterationTime::stage_message, while its rank goes on.
+/// [derived]
 std::vector<PartTime> part_times(const Setting& setting, const PlanSizes& sizes,
                                  const parallel::ParallelPlan& plan, const IterationTime& time);
 
@@ -42,24 +39,33 @@ double fixed_update(const Setting& setting, const IterationTime& time);
 PipelineCosts pipeline_costs(const std::vector<PartTime>& parts, const Setting& setting,
                              const PlanSizes& sizes, const IterationTime& time);
 
-/// Whether the closed form of iteration_time() does not stand for the plan's pipeline: stages that
-/// are stated, or a schedule other than gpipe, 1f1b and interleaved.
-bool is_simulated(const parallel::ParallelPlan& plan);
+/// Whether the pipeline is simulated: one of several stages that its schedule can list, and that is
+/// not filled from both ends. Published trainings may have others, which the closed form of
+/// iteration_time() times.
+bool is_simulated(const PlanSizes& sizes, const parallel::ParallelPlan& plan);
+
+/// The lists of the plan's schedule. Requires is_simulated().
+parallel::Schedule lists_of(const PlanSizes& sizes, const parallel::ParallelPlan& plan);
 
 /// The makespan of all micro-batches of a plan by its schedule, without gradients and updates: what
-/// IterationTime::pipeline is in closed form. Requires a plan without faults, and its sizes and
-/// iteration_time() with the layers of stages where the plan states them.
+/// IterationTime::pipeline is in closed form. Requires is_simulated() or a plan without faults, and
+/// its sizes and iteration_time() with the layers of stages where these differ. `lists` are
+/// lists_of() it, for callers that time the same plan often; nullptr: they are made.
 Seconds simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
-                           const parallel::ParallelPlan& plan, const IterationTime& time);
+                           const parallel::ParallelPlan& plan, const IterationTime& time,
+                           const parallel::Schedule* lists = nullptr);
 
 /// Replaces the pipeline and the total of such a time by the simulation's. With two copies of the
 /// network (GEMS), each rank exchanges and updates both.
 void use_simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
-                            const parallel::ParallelPlan& plan, IterationTime& time);
+                            const parallel::ParallelPlan& plan, IterationTime& time,
+                            const parallel::Schedule* lists = nullptr);
 
-/// iteration_time() of a plan, with the pipeline simulated where is_simulated().
+/// iteration_time() of a plan, with the pipeline simulated where is_simulated(). `lists` as for
+/// simulated_pipeline().
 IterationTime plan_time(const Setting& setting, const PlanSizes& sizes,
-                        const parallel::ParallelPlan& plan);
+                        const parallel::ParallelPlan& plan,
+                        const parallel::Schedule* lists = nullptr);
 
 /// The shape of the pipeline of a plan in numbers.
 parallel::PipelineShape shape_of(const PlanSizes& sizes);

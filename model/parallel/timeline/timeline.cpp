@@ -41,8 +41,10 @@ class RankWriter {
         until(run.end, Activity::weights, run.operation);
         break;
       case OperationKind::receive_activation:
+        add_receive(run, run.operation.part - 1);
+        break;
       case OperationKind::receive_gradient:
-        until(run.end, has_computed_ ? Activity::wait : Activity::fill);
+        add_receive(run, run.operation.part);
         break;
       case OperationKind::update:
         add_update(run);
@@ -66,7 +68,7 @@ class RankWriter {
 
  private:
   /// Cuts an operation. Its last piece ends with it, whatever was rounded.
-  void cut(const TimedOperation& run, std::array<Piece, 4> pieces) {
+  void cut(const TimedOperation& run, std::array<Piece, 3> pieces) {
     const auto last = std::ranges::find_if(pieces.rbegin(), pieces.rend(),
                                            [](const Piece& one) { return one.seconds > 0; });
     Seconds end = run.start;
@@ -86,8 +88,7 @@ class RankWriter {
     const PassParts& pass = part_of(run).forward;
     cut(run, {Piece{Activity::recompute, pass.recompute},
               Piece{Activity::forward, pass.kernels + pass.host},
-              Piece{Activity::layer_messages, pass.messages},
-              Piece{Activity::stage_messages, part_of(run).stage_messages / 2}});
+              Piece{Activity::layer_messages, pass.messages}});
   }
 
   void add_backward(const TimedOperation& run) {
@@ -95,8 +96,14 @@ class RankWriter {
     const double apart = splits_backward_ ? part_of(run).weights : 0;
     cut(run, {Piece{Activity::recompute, pass.recompute},
               Piece{Activity::backward, std::max(0.0, pass.kernels + pass.host - apart)},
-              Piece{Activity::layer_messages, pass.messages},
-              Piece{Activity::stage_messages, part_of(run).stage_messages / 2}});
+              Piece{Activity::layer_messages, pass.messages}});
+  }
+
+  /// The end of a wait is that of the message across `boundary`, which is under way by then.
+  void add_receive(const TimedOperation& run, int boundary) {
+    const Seconds under_way = costs_.boundary[static_cast<std::size_t>(boundary)];
+    until(run.end - under_way, has_computed_ ? Activity::wait : Activity::fill);
+    until(run.end, Activity::stage_messages);
   }
 
   void add_update(const TimedOperation& run) {

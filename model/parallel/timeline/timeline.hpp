@@ -17,7 +17,7 @@ enum class Activity {
   weights,         ///< gradients of weights, in schedules that split backward
   recompute,       ///< forward again, before backward
   layer_messages,  ///< exposed messages within layers: tensors, contexts, experts, sharded weights
-  stage_messages,  ///< sends and receives between stages that keep the rank from computing
+  stage_messages,  ///< waits while a message from another stage is under way
   fill,            ///< waits before its first micro-batch
   wait,            ///< waits for another stage between its first and last operation
   drain,           ///< waits for the others after its own work
@@ -57,10 +57,10 @@ struct ParallelTimeline {
 };
 
 /// Simulates the plan's schedule and cuts each operation into its parts, which really take turns
-/// layer by layer: recomputation first, then kernels with their launches, messages within layers,
-/// and messages between stages. Exchanges of gradients run beside computing, and only what the rank
-/// waits for is shown. Requires a plan without faults, its sizes with the layers of stages where
-/// the plan states them, and at most 10^6 parts of micro-batches.
+/// layer by layer: recomputation first, then kernels with their launches, and messages within
+/// layers. Exchanges of gradients run beside computing, and only what the rank waits for is shown.
+/// Requires a plan without faults, its sizes with the layers of stages where the plan states them,
+/// and at most 10^6 parts of micro-batches.
 ParallelTimeline parallel_timeline(const Setting& setting, const PlanSizes& sizes,
                                    const parallel::ParallelPlan& plan);
 

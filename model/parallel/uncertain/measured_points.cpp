@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "model/fits/levenberg.hpp"
@@ -16,34 +18,52 @@ namespace {
 struct MovedConstant {
   std::string_view key;
   double TimeConstants::*value;
-  double freedom;
+  double MeasuredConstants::*freedom;
 };
 constexpr std::array moved{
-    MovedConstant{"launch", &TimeConstants::launch, 1},
-    MovedConstant{"host_collective", &TimeConstants::host_collective, 1},
-    MovedConstant{"gap", &TimeConstants::gap, 1},
-    MovedConstant{"slow_network_start", &TimeConstants::slow_network_start, 1},
-    MovedConstant{"network_start", &TimeConstants::network_start, 1},
-    MovedConstant{"mixed_queue", &TimeConstants::mixed_queue, 1},
-    MovedConstant{"stage_message", &TimeConstants::stage_message, 1},
-    MovedConstant{"step_fixed", &TimeConstants::step_fixed, 1},
-    MovedConstant{"product", &TimeConstants::product, 0.5},
-    MovedConstant{"attention_flash2", &TimeConstants::attention_flash2, 0.5},
-    MovedConstant{"loss", &TimeConstants::loss, 0.5},
-    MovedConstant{"elementwise", &TimeConstants::elementwise, 0.3},
+    MovedConstant{"launch", &TimeConstants::launch, &MeasuredConstants::host_and_links},
+    MovedConstant{"host_collective", &TimeConstants::host_collective,
+                  &MeasuredConstants::host_and_links},
+    MovedConstant{"gap", &TimeConstants::gap, &MeasuredConstants::host_and_links},
+    MovedConstant{"slow_network_start", &TimeConstants::slow_network_start,
+                  &MeasuredConstants::host_and_links},
+    MovedConstant{"network_start", &TimeConstants::network_start,
+                  &MeasuredConstants::host_and_links},
+    MovedConstant{"mixed_queue", &TimeConstants::mixed_queue, &MeasuredConstants::host_and_links},
+    MovedConstant{"stage_message", &TimeConstants::stage_message,
+                  &MeasuredConstants::host_and_links},
+    MovedConstant{"step_fixed", &TimeConstants::step_fixed, &MeasuredConstants::host_and_links},
+    MovedConstant{"product", &TimeConstants::product, &MeasuredConstants::kernels},
+    MovedConstant{"attention_flash2", &TimeConstants::attention_flash2,
+                  &MeasuredConstants::kernels},
+    MovedConstant{"loss", &TimeConstants::loss, &MeasuredConstants::kernels},
+    MovedConstant{"elementwise", &TimeConstants::elementwise, &MeasuredConstants::elementwise},
 };
-constexpr double noise = 0.06;       ///< of the model at another plan, in logarithms
-constexpr double greatest_move = 3;  ///< spreads
 
 /// Constants that lie `move` spreads of their own freedom from those of a setting.
 TimeConstants moved_by(const ParallelTimeFile& file, const TimeConstants& from,
                        const std::vector<double>& move) {
   TimeConstants constants = from;
+  const double most = file.measured.greatest_move;
   for (std::size_t i = 0; i < moved.size(); ++i) {
-    const double spreads = std::clamp(moved[i].freedom * move[i], -greatest_move, greatest_move);
+    const double freedom = file.measured.*moved[i].freedom;
+    const double spreads = std::clamp(freedom * move[i], -most, most);
     constants.*moved[i].value *= std::exp(spreads * file.fitted.find(moved[i].key)->second.spread);
   }
   return constants;
+}
+
+/// The lists of each point whose pipeline is simulated.
+std::vector<std::optional<parallel::Schedule>> lists_of_points(
+    std::span<const MeasuredPoint> points) {
+  std::vector<std::optional<parallel::Schedule>> lists;
+  for (const MeasuredPoint& point : points) {
+    lists.emplace_back();
+    if (is_simulated(point.plan, point.schedule)) {
+      lists.back() = lists_of(point.plan, point.schedule);
+    }
+  }
+  return lists;
 }
 
 }  // namespace
@@ -59,22 +79,23 @@ Setting with_constants(const Setting& setting, const TimeConstants& constants, c
 }
 
 double predicted_seconds(const Setting& setting, const TimeConstants& constants,
-                         const MeasuredPoint& point) {
+                         const MeasuredPoint& point, const parallel::Schedule* lists) {
   const Setting changed = with_constants(setting, constants, point.links);
-  return (point.simulated ? plan_time(changed, point.plan, *point.simulated)
-                          : iteration_time(changed, point.plan))
-      .total;
+  return point.waiting * plan_time(changed, point.plan, point.schedule, lists).total;
 }
 
 TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& setting,
                                  std::span<const MeasuredPoint> points) {
+  const auto lists = lists_of_points(points);
+  const double noise = file.measured.noise;
   const auto residuals = [&](const std::vector<double>& move) {
     const TimeConstants constants = moved_by(file, setting.constants, move);
     std::vector<double> all;
     all.reserve(points.size() + move.size());
-    for (const MeasuredPoint& point : points) {
-      const double error = std::log(predicted_seconds(setting, constants, point) / point.seconds);
-      all.push_back(robust_residual(error / noise, 1));
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double seconds =
+          predicted_seconds(setting, constants, points[i], lists[i] ? &*lists[i] : nullptr);
+      all.push_back(robust_residual(std::log(seconds / points[i].seconds) / noise, 1));
     }
     all.insert(all.end(), move.begin(), move.end());
     return all;

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/normal_distribution.hpp"
+
 namespace dlscale::model::parallel_time {
 namespace {
-
-constexpr double quantile_95 = 1.6448536269514722;  ///< of the normal distribution
-constexpr double root_half = 0.70710678118654752;
 
 /// Share of a way's times below e^`at`.
 double share_below(const PossibleTime& way, double at) {
   const double distance = at - std::log(way.seconds);
   const double width =
       (distance < 0 ? std::log(way.seconds / way.low) : std::log(way.high / way.seconds)) /
-      quantile_95;
-  return 0.5 * std::erfc(-distance / width * root_half);
+      normal_quantile_95;
+  return normal_share_below(distance / width);
 }
 
 double quantile(std::span<const PossibleTime> ways, double whole, double share) {
@@ -47,8 +46,8 @@ MixedTime mixed_time(std::span<const PossibleTime> ways) {
   return mixed;
 }
 
-double chance_to_fit(double need) {
-  return 1 / (1 + std::exp((need - 0.97) / 0.06));
+double chance_to_fit(const RecomputeChances& chances, double need) {
+  return 1 / (1 + std::exp((need - chances.half_fit) / chances.fit_width));
 }
 
 }  // namespace dlscale::model::parallel_time

@@ -1,6 +1,8 @@
 #pragma once
 #include <span>
 
+#include "model/parallel/time/constants.hpp"
+
 namespace dlscale::model::parallel_time {
 
 /// One way in which a training may have run.
@@ -23,7 +25,7 @@ struct MixedTime {
 MixedTime mixed_time(std::span<const PossibleTime> ways);
 
 /// The chance that a training fits, whose memory needs `need` of its device: 1 / (1 + e^((need -
-/// 0.97) / 0.06)). [derived from runs of known recomputation]
-double chance_to_fit(double need);
+/// half_fit) / fit_width)). [derived from runs of known recomputation]
+double chance_to_fit(const RecomputeChances& chances, double need);
 
 }  // namespace dlscale::model::parallel_time

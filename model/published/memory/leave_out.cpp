@@ -16,7 +16,7 @@ class Fits {
   explicit Fits(const MemoryCaseFile& file) : file_(&file) {}
 
   const Implementation& without(const MemoryCase& judged) {
-    const Implementation start = implementation_of(judged.framework);
+    const Implementation start = usual_way(judged.framework);
     const auto [found, is_new] = fits_.try_emplace({start.name, judged.network}, start);
     if (is_new && start.is_fitted) found->second = fitted(start, judged.network);
     return found->second;
@@ -28,7 +28,7 @@ class Fits {
     MemoryCaseFile others;
     for (std::size_t i = 0; i < file_->cases.size(); ++i) {
       const MemoryCase& each = file_->cases[i];
-      if (each.network == network || implementation_of(each.framework).name != start.name) continue;
+      if (each.network == network || usual_way(each.framework).name != start.name) continue;
       others.cases.push_back(each);
       others.outcomes.push_back(file_->outcomes[i]);
     }

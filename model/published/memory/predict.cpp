@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "model/parallel/time/constants.hpp"
 
 namespace dlscale::model::memory {
 namespace {
@@ -37,13 +38,17 @@ nlohmann::ordered_json whole(double bytes) {
 
 RankMemory memory_of(const MemoryCase& of, const std::optional<Implementation>& way) {
   try {
-    return rank_memory(of.shape, of.setup, way.value_or(implementation_of(of.framework)));
+    return rank_memory(of.shape, of.setup, way ? *way : usual_way(of.framework));
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("{}: {}", of.id, error.what()));
   }
 }
 
 }  // namespace
+
+Implementation usual_way(std::string_view framework) {
+  return parallel_time::parallel_times().implementation_of(framework);
+}
 
 MemoryPrediction predict(const MemoryCase& of, const std::optional<Implementation>& way) {
   const RankMemory memory = memory_of(of, way);

@@ -2,6 +2,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/memory/rank_memory.hpp"
@@ -16,6 +17,9 @@ struct MemoryPrediction {
   MemoryVerdict verdict = {};
   double state_bytes = 0;  ///< at the update, of the same ranks
 };
+
+/// The implementation of the family that free text names in configs/models/parallel.yaml.
+Implementation usual_way(std::string_view framework);
 
 /// Predicts a case with the implementation that its framework names, or with `way`. Throws
 /// ConfigError as rank_memory() does, with the id of the case.

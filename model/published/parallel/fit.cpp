@@ -9,7 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "model/fits/levenberg.hpp"
-#include "model/parallel/time/iteration.hpp"
+#include "model/parallel/timeline/part_costs.hpp"
 
 namespace dlscale::model::parallel_time {
 namespace {
@@ -47,10 +47,11 @@ TimeConstants centre_of(const ParallelTimeFile& from) {
   return constants;
 }
 
-double predicted(const ParallelTraining& training, const TimeConstants& constants) {
+double predicted(const Observed& observed, const TimeConstants& constants) {
+  const ParallelTraining& training = *observed.training;
   const Setting setting =
       with_constants(training.setting, constants, training.setting.collectives.links());
-  return iteration_time(setting, training.plan).total;
+  return plan_time(setting, training.plan, training.schedule, observed.lists).total;
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ TimeConstants fit_constants(std::span<const Observed> observed, const ParallelTi
     std::vector<double> all;
     all.reserve(observed.size() + point.size());
     for (const Observed& one : observed) {
-      const double log_ratio = std::log(predicted(*one.training, constants) / one.seconds);
+      const double log_ratio = std::log(predicted(one, constants) / one.seconds);
       all.push_back(robust_residual(log_ratio / scale, one.weight));
     }
     for (const double distance : point) all.push_back(std::sqrt(weight_of_priors) * distance);

@@ -8,8 +8,9 @@ namespace dlscale::model::parallel_time {
 /// A measured iteration.
 struct Observed {
   const ParallelTraining* training = nullptr;
-  double seconds = 1;  ///< > 0
-  double weight = 1;   ///< > 0
+  double seconds = 1;                         ///< > 0
+  double weight = 1;                          ///< > 0
+  const parallel::Schedule* lists = nullptr;  ///< as for plan_time()
 };
 
 /// The constants with the least

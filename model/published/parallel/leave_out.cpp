@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <compare>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "model/parallel/timeline/part_costs.hpp"
 #include "model/published/parallel/fit.hpp"
 #include "model/published/parallel/measured_seconds.hpp"
-#include "model/published/parallel/memory_need.hpp"
 #include "model/published/parallel/predictor.hpp"
 #include "model/published/parallel/training.hpp"
 
@@ -27,6 +28,7 @@ constexpr std::size_t least_sets = 2;
 /// A measured training that fits may see.
 struct Known {
   ParallelTraining training;
+  std::optional<parallel::Schedule> lists = {};  ///< of its pipeline, if that is simulated
   double seconds = 1;
   std::string set;
   std::string network;
@@ -58,14 +60,14 @@ std::vector<Known> known_of(std::span<const ScalingCase> trainings,
     }
     try {
       ParallelTraining read = parallel_training(one, devices, from);
-      const MemoryNeed need = memory_need(read, devices.at(one.cluster.gpu), read.plan.recompute);
-      if (outcomes[i].quality != "A" || !read.is_recompute_known ||
-          waits_for_memory(*read.setting.family, need)) {
+      if (outcomes[i].quality != "A" || !read.is_recompute_known || waits_for_memory(from, read)) {
         ++made.not_fitted;
         continue;
       }
-      all.push_back({std::move(read), measured_seconds(one, *outcomes[i].measured), one.set,
-                     one.network.name});
+      std::optional<parallel::Schedule> lists;
+      if (is_simulated(read.plan, read.schedule)) lists = lists_of(read.plan, read.schedule);
+      all.push_back({std::move(read), std::move(lists),
+                     measured_seconds(one, *outcomes[i].measured), one.set, one.network.name});
       ++made.sets[one.set];
     } catch (const ConfigError&) {
       ++made.not_covered;
@@ -104,7 +106,9 @@ TimeConstants fit_without(const Without& without, const std::vector<Known>& know
   }
   std::vector<Observed> observed;
   for (const Known& one : known) {
-    if (sees(without, one)) observed.push_back({&one.training, one.seconds, 1 / seen.at(one.set)});
+    if (!sees(without, one)) continue;
+    observed.push_back(
+        {&one.training, one.seconds, 1 / seen.at(one.set), one.lists ? &*one.lists : nullptr});
   }
   return fit_constants(observed, from);
 }

@@ -7,7 +7,6 @@
 
 #include "core/base/error.hpp"
 #include "model/published/parallel/measured_seconds.hpp"
-#include "model/published/parallel/memory_need.hpp"
 #include "model/published/parallel/predictor.hpp"
 #include "model/published/parallel/training.hpp"
 
@@ -37,10 +36,7 @@ using Kin = std::vector<Measured>;
 bool is_usable(const ParallelTimeFile& file, const DeviceCatalogue& devices,
                const ScalingCase& training) {
   try {
-    const ParallelTraining read = parallel_training(training, devices, file);
-    return !waits_for_memory(
-        *read.setting.family,
-        memory_need(read, devices.at(training.cluster.gpu), read.plan.recompute));
+    return !waits_for_memory(file, parallel_training(training, devices, file));
   } catch (const ConfigError&) {
     return false;
   }
@@ -75,13 +71,13 @@ CasePrediction by_point(const ParallelTimeFile& file, const DeviceCatalogue& dev
                         const ScalingCase& training, const Measured& point) {
   ParallelTraining read = parallel_training(training, devices, file);
   const ParallelTraining of_point = parallel_training(*point.training, devices, file);
-  const Links links = read.setting.collectives.links();
-  const Setting cold = with_constants(read.setting, file.constants_for(training.set), links);
-  const MeasuredPoint measured{
-      of_point.plan, of_point.setting.collectives.links(), point.seconds, {}};
-  const TimeConstants own = by_measured_points(file, cold, std::array{measured});
-  read.setting = with_constants(cold, own, links);
-  return predict_read(file, devices, training, std::move(read));
+  read.setting = with_constants(read.setting, file.constants_for(training.set),
+                                read.setting.collectives.links());
+  read.given.clear();
+  read.given.push_back(
+      {of_point.plan, of_point.setting.collectives.links(), point.seconds, of_point.schedule});
+  read.is_given_plan = false;
+  return predict_read(file, training, std::move(read));
 }
 
 }  // namespace

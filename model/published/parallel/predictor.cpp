@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "model/parallel/answer/answer.hpp"
+#include "model/parallel/answer/measured_range.hpp"
+#include "model/parallel/uncertain/measured_points.hpp"
 #include "model/parallel/uncertain/mixture.hpp"
-#include "model/published/parallel/memory_need.hpp"
 #include "model/published/parallel/training.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -19,9 +21,9 @@ using cases::PredictedTerm;
 using cases::ScalingCase;
 using parallel::Recompute;
 
-std::vector<PredictedTerm> terms_of(const IterationTime& time, const PlanSizes& plan,
-                                    double waits) {
-  const double m = plan.micro_batches;
+std::vector<PredictedTerm> terms_of(const ParallelAnswer& answer) {
+  const IterationTime& time = answer.time;
+  const double m = answer.sizes.micro_batches;
   const double layers = m * time.busiest_layers;
   const auto term = [](std::string name, double seconds) {
     return PredictedTerm{std::move(name), Seconds(std::max(0.0, seconds)), "data sheet"};
@@ -32,60 +34,34 @@ std::vector<PredictedTerm> terms_of(const IterationTime& time, const PlanSizes& 
           term("bubbles and stage messages", time.pipeline - m * time.slowest_stage),
           term("exposed gradients", time.exposed_gradients),
           term("update", time.update),
-          term("allocator", waits)};
+          term("allocator", answer.seconds() - time.total)};
 }
 
-/// Prior chances of what is computed again where a run does not say it. [a judgement]
-struct PossibleRecompute {
-  Recompute recompute;
-  double chance;
-};
-constexpr std::array recomputes{PossibleRecompute{Recompute::none, 0.45},
-                                PossibleRecompute{Recompute::selective, 0.35},
-                                PossibleRecompute{Recompute::full, 0.20}};
-constexpr double ample_need = 0.8;  ///< of the device: few compute all again below it
-constexpr double full_anyway = 0.3;
-
-/// Of the time without waits, where the allocator waits for memory: the middle and the slow end.
-constexpr double waiting = 3;
-constexpr double longest_waiting = 6;
-
-struct Answer {
-  IterationTime time;
-  double waits = 0;  ///< seconds in which the allocator waits
-  PossibleTime possible;
-};
-
-Answer answer_of(const ParallelTimeFile& file, const ParallelTraining& training,
-                 const MemoryNeed& need) {
-  const IterationTime time = iteration_time(training.setting, training.plan);
-  const TimeRange range =
-      time_range(file.interval, training.setting, training.plan, time, training.interval);
-  Answer answer{time, 0, {1, time.total, range.low * time.total, range.high * time.total}};
-  if (need.nearly_fills()) answer.possible.high *= slow_allocator;
-  if (waits_for_memory(*training.setting.family, need)) {
-    answer.waits = (waiting - 1) * time.total;
-    answer.possible.seconds *= waiting;
-    answer.possible.high =
-        std::max(answer.possible.high, longest_waiting * range.high * time.total);
-  }
-  return answer;
+PossibleTime possible_time(const ParallelAnswer& answer) {
+  return {1, answer.seconds(), answer.low(), answer.high()};
 }
 
-/// The answers for all that may be computed again, weighted by the chance that each fits.
-MixedTime any_recompute(const ParallelTimeFile& file, ParallelTraining& training,
-                        const DeviceSheet& device) {
+/// The answers for all that may be computed again, weighted by the chance that each fits. A run
+/// that was published is supposed not to wait for memory.
+MixedTime any_recompute(const ParallelTimeFile& file, const ParallelTraining& training) {
+  const RecomputeChances& chances = file.recompute;
+  const std::array<std::pair<Recompute, double>, 3> recomputes{
+      {{Recompute::none, chances.none},
+       {Recompute::selective, chances.selective},
+       {Recompute::full, chances.full}}};
   std::array<PossibleTime, recomputes.size()> ways;
   double none_need = 0;
   double sum = 0;
   for (std::size_t i = 0; i < recomputes.size(); ++i) {
-    training.plan.recompute = recomputes[i].recompute;
-    const double need = memory_need(training, device, recomputes[i].recompute).share;
-    if (i == 0) none_need = need;
-    ways[i] = answer_of(file, training, {}).possible;
-    ways[i].weight = recomputes[i].chance * chance_to_fit(need);
-    if (recomputes[i].recompute == Recompute::full && none_need < ample_need) {
-      ways[i].weight *= full_anyway;
+    NumberedPlan numbered = training.numbered();
+    numbered.sizes.recompute = numbered.plan.recompute = recomputes[i].first;
+    ParallelAnswer answer = answer_of(file, training.setting, numbered, training.device_bytes);
+    answer.waits = {};
+    if (i == 0) none_need = answer.need.share;
+    ways[i] = possible_time(answer);
+    ways[i].weight = recomputes[i].second * chance_to_fit(chances, answer.need.share);
+    if (recomputes[i].first == Recompute::full && none_need < chances.ample_need) {
+      ways[i].weight *= chances.full_anyway;
     }
     sum += ways[i].weight;
   }
@@ -94,31 +70,49 @@ MixedTime any_recompute(const ParallelTimeFile& file, ParallelTraining& training
   return mixed_time(ways);
 }
 
+/// Moves constants and the factor on the time to what given points say, as `predict --measured`
+/// does.
+void follow_points(const ParallelTimeFile& file, ParallelTraining& training) {
+  NumberedPlan numbered = training.numbered();
+  for (MeasuredPoint& point : training.given) {
+    numbered.sizes = point.plan;
+    numbered.plan = point.schedule;
+    const Setting there = with_constants(training.setting, training.setting.constants, point.links);
+    point.waiting = answer_of(file, there, numbered, training.device_bytes).waits.likely;
+  }
+  const Links links = training.setting.collectives.links();
+  training.setting = with_constants(
+      training.setting, by_measured_points(file, training.setting, training.given), links);
+  training.setting.measured_factor = measured_factor(training.setting, training.given, links.gpus);
+}
+
 CasePrediction predict_one(const ParallelTimeFile& file, const DeviceCatalogue& devices,
                            const ScalingCase& training) {
   ParallelTraining read = parallel_training(training, devices, file);
   const Links links = read.setting.collectives.links();
   read.setting = with_constants(read.setting, file.constants_for(training.set), links);
-  return predict_read(file, devices, training, std::move(read));
+  return predict_read(file, training, std::move(read));
 }
 
 }  // namespace
 
-CasePrediction predict_read(const ParallelTimeFile& file, const DeviceCatalogue& devices,
-                            const ScalingCase& training, ParallelTraining read) {
+CasePrediction predict_read(const ParallelTimeFile& file, const ScalingCase& training,
+                            ParallelTraining read) {
+  if (!read.given.empty()) follow_points(file, read);
+  ParallelAnswer answer = answer_of(file, read.setting, read.numbered(), read.device_bytes);
   if (!read.given.empty()) {
-    const TimeConstants own = by_measured_points(file, read.setting, read.given);
-    read.setting = with_constants(read.setting, own, read.setting.collectives.links());
+    answer.range = range_by_points(answer.range, file, read.setting, read.given,
+                                   read.setting.collectives.links().gpus, read.is_given_plan);
+    if (read.is_given_plan) answer.waits = answer.waits.decided();
   }
-  const DeviceSheet& device = devices.at(training.cluster.gpu);
-  const Answer answer = answer_of(file, read, memory_need(read, device, read.plan.recompute));
   CasePrediction prediction;
   prediction.id = training.id;
   prediction.unit = cases::CaseUnit::iteration_s;
-  prediction.terms = terms_of(answer.time, read.plan, answer.waits);
-  MixedTime time{answer.possible.seconds, answer.possible.low, answer.possible.high};
+  prediction.terms = terms_of(answer);
+  const PossibleTime possible = possible_time(answer);
+  MixedTime time{possible.seconds, possible.low, possible.high};
   if (!read.is_recompute_known) {
-    time = any_recompute(file, read, device);
+    time = any_recompute(file, read);
     prediction.reason = "recomputation is unknown: the time is a mean of all that may fit";
   }
   prediction.values = {cases::PredictedValue{time.seconds, time.low, time.high}};

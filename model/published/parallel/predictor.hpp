@@ -18,8 +18,8 @@ std::vector<cases::CasePrediction> predict(const ParallelTimeFile& file,
                                            const DeviceCatalogue& devices,
                                            std::span<const cases::ScalingCase> trainings);
 
-/// The same for one training that was read, by the constants of its setting.
-cases::CasePrediction predict_read(const ParallelTimeFile& file, const DeviceCatalogue& devices,
-                                   const cases::ScalingCase& training, ParallelTraining read);
+/// The same for one training that was read, by the constants of its setting and its given points.
+cases::CasePrediction predict_read(const ParallelTimeFile& file, const cases::ScalingCase& training,
+                                   ParallelTraining read);
 
 }  // namespace dlscale::model::parallel_time

@@ -101,6 +101,30 @@ void read_schedule(const CaseParallelism& split, PlanSizes& plan) {
       !plan.both_directions && (has_word(split.schedule, "zero") || has_word(split.schedule, "zb"));
 }
 
+/// The schedule that a case names, else the usual one.
+std::string schedule_of(const CaseParallelism& split, const PlanSizes& sizes) {
+  if (sizes.zero_bubble) return "zero_bubble";
+  if (has_word(split.schedule, "gpipe") || has_word(split.schedule, "afab")) return "gpipe";
+  return sizes.chunks > 1 ? "interleaved" : "1f1b";
+}
+
+/// The plan of the sizes in whole numbers. States are those of the family, since cases of times do
+/// not say them.
+parallel::ParallelPlan plan_of(const CaseParallelism& split, const PlanSizes& sizes) {
+  parallel::ParallelPlan plan;
+  plan.data = split.dp;
+  plan.tensor = split.tp;
+  plan.sequence_parallel = sizes.sequence_parallel;
+  plan.context = split.cp;
+  plan.experts = split.ep;
+  plan.stages = split.pp;
+  plan.chunks = split.virtual_pipeline.value_or(1);
+  plan.schedule = schedule_of(split, sizes);
+  plan.zero = sizes.sharded_weights ? 3 : sizes.zero;
+  plan.recompute = sizes.recompute;
+  return plan;
+}
+
 /// Micro-batches of an iteration.
 double micro_batches(const ScalingCase& training, double global_batch, double data,
                      double micro_batch) {
@@ -126,8 +150,6 @@ PlanSizes sizes_of(const ScalingCase& training) {
   plan.async_tensor = split.async_tp.value_or(false);
   plan.sharded_weights =
       training.run.synchronisation == cases::Synchronisation::fsdp || plan.zero >= 3;
-  plan.keeps_gathered_stage =
-      memory::implementation_of(training.run.framework).keeps_gathered_stage;
   plan.hides_gradients = training.run.overlap != cases::Overlap::none;
   plan.recompute = recompute_of(split.recompute);
   plan.gradient_bytes = training.gradient_element.si();
@@ -152,7 +174,8 @@ Links links_of(const ScalingCase& training) {
 }
 
 /// The given points, which differ from the training by their number of replicas.
-std::vector<MeasuredPoint> given_points(const ScalingCase& training, const PlanSizes& plan) {
+std::vector<MeasuredPoint> given_points(const ScalingCase& training, const PlanSizes& plan,
+                                        const parallel::ParallelPlan& schedule) {
   std::vector<MeasuredPoint> points;
   const double replica = plan.gpus() / plan.data;
   for (const cases::GivenPoint& given : training.given) {
@@ -162,8 +185,9 @@ std::vector<MeasuredPoint> given_points(const ScalingCase& training, const PlanS
           "A given point has {} GPUs, and a replica takes {}. Give points of whole replicas.",
           given.gpus, replica));
     }
-    MeasuredPoint point{plan, links_of(training), given.iteration().si()};
+    MeasuredPoint point{plan, links_of(training), given.iteration().si(), schedule};
     point.plan.data = data;
+    point.schedule.data = static_cast<int>(data);
     point.plan.micro_batches = micro_batches(training, given.global_batch, data, plan.micro_batch);
     point.links.gpus = given.gpus;
     points.push_back(point);
@@ -190,18 +214,18 @@ ParallelTraining parallel_training(const ScalingCase& training, const DeviceCata
   const memory::TransformerShape shape = shape_of(training.network);
   expect_stages(training.run.parallel, shape.layers);
   const TimeConstants& constants = file.constants;
-  const DeviceFacts facts = device_facts(devices.at(training.cluster.gpu), constants);
+  const DeviceSheet& sheet = devices.at(training.cluster.gpu);
+  const DeviceFacts facts = device_facts(sheet, constants);
   const DeviceRates rates = device_rates(facts, parse_precision(training.precision), constants);
-  const FamilyQuestion question{
-      training.run.framework, training.run.parallel.compile,
-      facts.capability == 0 || facts.capability >= hopper_capability || rates.has_few_bits()};
-  const Family* named = file.named_family(question);
-  const Family& family = named == nullptr ? file.other_family(question) : *named;
-  ParallelTraining read(
-      Setting{constants, &family,
-              kernel_on(family.attention, facts.capability, training.run.attention == "flash"),
-              rates, Collectives(constants, links_of(training)), shape});
+  const NamedFamily family =
+      family_of(file, training.run.framework, training.run.parallel.compile, rates);
+  ParallelTraining read(Setting{
+      constants, family.family,
+      kernel_on(family.family->attention, facts.capability, training.run.attention == "flash"),
+      rates, Collectives(constants, links_of(training)), shape});
   read.plan = sizes_of(training);
+  read.plan.keeps_gathered_stage =
+      file.implementation_of(training.run.framework).keeps_gathered_stage;
   if (training.sample_unit == "token") {
     read.plan.micro_batches =
         std::max(1.0, std::nearbyint(training.global_batch / static_cast<double>(shape.sequence) /
@@ -209,11 +233,18 @@ ParallelTraining parallel_training(const ScalingCase& training, const DeviceCata
   }
   read.stage_layers = training.run.parallel.stage_layers;
   read.plan.stage_layers = read.stage_layers;
-  read.given = given_points(training, read.plan);
+  read.schedule = plan_of(training.run.parallel, read.plan);
+  read.given = given_points(training, read.plan, read.schedule);
   read.framework = training.run.framework;
-  read.interval.is_family_named = named != nullptr;
+  read.is_family_named = family.is_named;
+  read.device_bytes = usable_memory(sheet);
   read.is_recompute_known = training.run.parallel.recompute != "unknown";
   return read;
+}
+
+bool waits_for_memory(const ParallelTimeFile& file, const ParallelTraining& training) {
+  return answer_of(file, training.setting, training.numbered(), training.device_bytes)
+             .waits.likely > 1;
 }
 
 }  // namespace dlscale::model::parallel_time

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "core/cluster/device_file.hpp"
+#include "model/parallel/answer/answer.hpp"
 #include "model/parallel/time/iteration.hpp"
 #include "model/parallel/time/plan_sizes.hpp"
-#include "model/parallel/uncertain/interval.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
 #include "model/published/cases/scaling_case.hpp"
 
@@ -17,11 +17,19 @@ namespace dlscale::model::parallel_time {
 struct ParallelTraining {
   Setting setting;
   PlanSizes plan = {};
+  parallel::ParallelPlan schedule = {};  ///< schedule, and what memory depends on beside sizes
   std::vector<int> stage_layers = {};
-  IntervalFacts interval = {};
+  double device_bytes = 1;  ///< usable_memory() of its device
+  bool is_family_named = true;
   bool is_recompute_known = true;
   std::string framework = {};
-  std::vector<MeasuredPoint> given = {};  ///< of the same series
+  std::vector<MeasuredPoint> given = {};  ///< measured ones that may be read
+  bool is_given_plan = true;              ///< these differ in their number of replicas alone
+
+  /// The plan for answer_of(), which views this training.
+  [[nodiscard]] NumberedPlan numbered() const {
+    return {plan, schedule, framework, is_family_named};
+  }
 
   explicit ParallelTraining(Setting of) : setting(std::move(of)) {}
   ParallelTraining(const ParallelTraining&) = delete;
@@ -39,5 +47,8 @@ bool goes_beyond_data_parallelism(const cases::ScalingCase& training);
 /// sizes are not stated, an unknown device, precision or plan, or other samples than sequences.
 ParallelTraining parallel_training(const cases::ScalingCase& training,
                                    const DeviceCatalogue& devices, const ParallelTimeFile& file);
+
+/// Whether the allocator of a training waits for memory, as far as the model knows.
+bool waits_for_memory(const ParallelTimeFile& file, const ParallelTraining& training);
 
 }  // namespace dlscale::model::parallel_time

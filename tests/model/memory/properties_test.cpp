@@ -50,8 +50,8 @@ class RandomTraining {
   }
 
   Implementation way() {
-    constexpr std::array<const char*, 4> names = {"Megatron", "nanotron", "torchtitan", "other"};
-    return implementation_of(names[static_cast<std::size_t>(pick(0, 3))]);
+    constexpr std::array<const char*, 4> names = {"megatron", "nanotron", "torchtitan", "modules"};
+    return implementation_named(names[static_cast<std::size_t>(pick(0, 3))]);
   }
 
  private:
@@ -199,12 +199,12 @@ TEST(MemoryProperties, RefusesStagesThatDoNotAddUp) {
   EXPECT_NE(dlscale::test::config_error([&] { (void)live_layers(setup, 0, 3); }), "");
 }
 
-TEST(MemoryProperties, FrameworksAreKnownByTheirWords) {
-  EXPECT_EQ(implementation_of("NVIDIA NeMo 25.02").name, "Megatron");
-  EXPECT_EQ(implementation_of("Megatron-LM 23e00ed, TE 2.11").name, "Megatron");
-  EXPECT_EQ(implementation_of("torchtitan, FSDP2").name, "torchtitan");
-  EXPECT_EQ(implementation_of("nanotron 2024-12").name, "nanotron");
-  EXPECT_EQ(implementation_of("DeepSpeed").name, "any");
+TEST(MemoryProperties, ImplementationsHaveNames) {
+  for (const char* name : {"nanotron", "torchtitan", "megatron", "fsdp", "modules"}) {
+    EXPECT_EQ(implementation_named(name).name, name);
+  }
+  const std::string error = dlscale::test::config_error([] { (void)implementation_named("nemo"); });
+  EXPECT_NE(error.find("Allowed: "), std::string::npos) << error;
 }
 
 TEST(MemoryProperties, PlansBecomeSetups) {

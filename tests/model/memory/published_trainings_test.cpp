@@ -61,7 +61,7 @@ TEST(PublishedMemory, NanotronJudgedOnNetworksThatWereNotFitted) {
 }
 
 TEST(PublishedMemory, NetworksOfNanotronAgreeOnWhatIsFitted) {
-  Implementation start = implementation_of("nanotron");
+  Implementation start = implementation_named("nanotron");
   start.fragmentation = {.alone = 1.1, .shared = 1.2, .run_ahead = 32};
   const auto fit = [&](const char* network) {
     const MemoryCaseFile file = nanotron_rows(network);
@@ -90,7 +90,7 @@ TEST(PublishedMemory, StatesOfNanotronAtTheUpdate) {
 /// The constants of the program are those that the fit to both networks finds.
 TEST(PublishedMemory, ConstantsOfNanotronAreFitted) {
   const MemoryCaseFile all = nanotron_rows("");
-  const Implementation used = implementation_of("nanotron");
+  const Implementation used = implementation_named("nanotron");
   const Implementation fitted = fit_fragmentation(used, all.cases, all.outcomes);
   EXPECT_NEAR(fitted.fragmentation.alone, used.fragmentation.alone, 0.002);
   EXPECT_NEAR(fitted.fragmentation.shared, used.fragmentation.shared, 0.01);

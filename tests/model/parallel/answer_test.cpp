@@ -10,12 +10,12 @@
 #include "core/cluster/device_file.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "model/memory/plan_setup.hpp"
+#include "model/parallel/answer/allocator.hpp"
 #include "model/parallel/answer/answer.hpp"
 #include "model/parallel/answer/fit_chance.hpp"
 #include "model/parallel/answer/measured_range.hpp"
 #include "model/parallel/answer/remedies.hpp"
 #include "model/parallel/answer/step_parts.hpp"
-#include "model/parallel/uncertain/device_memory.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/parallel/predictor.hpp"
 #include "model/published/parallel/training.hpp"
@@ -81,7 +81,7 @@ Asked asked(const AskedCase& one) {
   return {training_of(one.id), one.plan};
 }
 
-const std::array<AskedCase, 13> alike{
+const std::array<AskedCase, 16> alike{
     {{"megatron-22b-full", "tensor=8,micro_batch=4,recompute=full"},
      {"gpt3-175b-seqsel",
       "tensor=8,sequence_parallel=true,stages=8,chunks=3,schedule=interleaved,micro_batch=1,"
@@ -98,7 +98,14 @@ const std::array<AskedCase, 13> alike{
       "data=4,tensor=4,sequence_parallel=true,stages=4,chunks=5,schedule=interleaved,micro_batch=1,"
       "zero=1"},
      {"mixtral-ep8-64-H100-SXM5-80GB-bf16", "data=64,experts=8,micro_batch=1,zero=1"},
-     {"8B-fsdp8-titan-H100-SXM5-80GB-bf16", "data=8,micro_batch=1,zero=3,recompute=selective"}}};
+     {"8B-fsdp8-titan-H100-SXM5-80GB-bf16", "data=8,micro_batch=1,zero=3,recompute=selective"},
+     {"70B-tp8-cp2-fp32-A100",
+      "tensor=8,context=2,stages=2,schedule=zero_bubble,micro_batch=1,zero=1,recompute=full"},
+     {"1.34g-dp2-tp4-pp2-mbs1",
+      "data=2,tensor=4,sequence_parallel=true,stages=2,stage_layers=10/6,micro_batch=1,zero=1"},
+     {"70B-tp4pp4-64-H100-SXM5-80GB-fp8",
+      "data=4,tensor=4,sequence_parallel=true,stages=4,chunks=5,schedule=interleaved,micro_batch=1,"
+      "zero=1"}}};
 
 TEST(ParallelAnswers, EqualThoseOfPublishedTrainings) {
   for (const AskedCase& one : alike) {
@@ -111,6 +118,82 @@ TEST(ParallelAnswers, EqualThoseOfPublishedTrainings) {
     EXPECT_NEAR(answer.low() / published.values.front()->low.value(), 1, 1e-9) << one.id;
     EXPECT_NEAR(answer.high() / published.values.front()->high.value(), 1, 1e-9) << one.id;
   }
+}
+
+/// Both wait for memory where blocks are freed, by one rule.
+TEST(ParallelAnswers, WaitForMemoryAsPublishedTrainingsDo) {
+  cases::ScalingCase training = training_of("1.34g-dp1-tp16-pp1-mbs1");
+  training.set = "another";
+  for (const int micro_batch : {1, 32, 256}) {
+    training.run.parallel.micro_batch = micro_batch;
+    const auto published = predict(parallel_times(), sheets(), std::array{training}).front();
+    const Asked question(
+        training, "tensor=16,sequence_parallel=true,micro_batch=" + std::to_string(micro_batch));
+    const ParallelAnswer answer = question.answer();
+    EXPECT_NEAR(answer.seconds() / published.values.front()->value, 1, 1e-9) << micro_batch;
+    EXPECT_NEAR(answer.high() / published.values.front()->high.value(), 1, 1e-9) << micro_batch;
+    EXPECT_NEAR(published.terms.back().time.si(), answer.seconds() - answer.time.total, 1e-9);
+    EXPECT_NEAR(step_parts(question.setting(), answer).total() / answer.seconds(), 1, 1e-9);
+    EXPECT_EQ(answer.waits.likely > 1, micro_batch == 256) << answer.need.share;
+  }
+}
+
+TEST(WaitsForMemory, GrowWithTheNeed) {
+  const WaitingConstants& constants = parallel_times().waiting;
+  const Family& frees = parallel_times().family("modules");
+  const Family& keeps = parallel_times().family("engine");
+  ASSERT_TRUE(frees.frees_blocks && !keeps.frees_blocks);
+  const MemoryNeed half{0.5, 0.4};
+  EXPECT_EQ(waits_for_memory(constants, frees, half).most, 1);
+  const MemoryNeed nearly{0.96, 0.955};
+  EXPECT_EQ(waits_for_memory(constants, frees, nearly).likely, 1);
+  EXPECT_EQ(waits_for_memory(constants, keeps, nearly).most, constants.slow);
+  const MemoryNeed full{1.2, 0.9};
+  EXPECT_EQ(waits_for_memory(constants, frees, full).likely, constants.likely);
+  EXPECT_EQ(waits_for_memory(constants, frees, full).most, constants.most);
+  EXPECT_EQ(waits_for_memory(constants, frees, full).least, 1);
+  EXPECT_EQ(waits_for_memory(constants, keeps, full).most, 1);
+  EXPECT_EQ(waits_for_memory(constants, frees, full).decided().most, constants.likely);
+}
+
+/// Data parallelism takes the gigabytes of a data sheet for what a process has beside libraries.
+TEST(UsableMemory, IsAboutWhatDataParallelismTakes) {
+  int compared = 0;
+  for (const DeviceSheet& sheet : sheets().sheets()) {
+    if (sheet.memory < Bytes(12e9)) continue;
+    const double left = usable_memory(sheet) - memory::library_memory(1).bytes;
+    EXPECT_NEAR(left / sheet.memory.si(), 1, 0.06) << sheet.name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 10);
+}
+
+/// One list says how a framework computes, keeps memory and which plans it runs.
+TEST(Frameworks, AreKnownByTheirWords) {
+  struct Known {
+    const char* text;
+    const char* memory;
+    const char* runs;
+  };
+  for (const Known& one :
+       {Known{"NVIDIA NeMo 25.02", "megatron", "megatron"}, Known{"mcore", "megatron", "megatron"},
+        Known{"Megatron-LM 23e00ed, TE 2.11", "megatron", "megatron"},
+        Known{"Megatron-DeepSpeed", "megatron", "megatron"},
+        Known{"torchtitan, FSDP2", "torchtitan", "torchtitan"},
+        Known{"nanotron 2024-12", "nanotron", "nanotron"},
+        Known{"DeepSpeed", "modules", "deepspeed"}, Known{"transformers", "modules", ""},
+        Known{"PyTorch FSDP (Composer)", "fsdp", ""}}) {
+    const Family* family = parallel_times().family_of_words(one.text);
+    ASSERT_NE(family, nullptr) << one.text;
+    EXPECT_EQ(family->memory, one.memory) << one.text;
+    EXPECT_EQ(family->runs, one.runs) << one.text;
+    EXPECT_EQ(parallel_times().implementation_of(one.text).name, one.memory) << one.text;
+  }
+  EXPECT_EQ(parallel_times().family_of_words("own engine"), nullptr);
+  EXPECT_EQ(parallel_times().implementation_of("own engine").name, "modules");
+  const Family& kin = parallel_times().family("nanotron");
+  EXPECT_EQ(kin.launches, parallel_times().family("modules").launches);
+  EXPECT_TRUE(kin.one_queue && kin.frees_blocks);
 }
 
 TEST(ParallelAnswers, KeepWhatTheTextOfAPlanSays) {
@@ -138,7 +221,7 @@ TEST(ParallelAnswers, HaveTheMemoryOfTheirPlan) {
   const auto memory = memory::rank_memory(
       question.question().shape,
       memory::setup_of_plan(plan, parallel::batches_of(plan, facts_of(question.question()))),
-      memory::implementation_of("NeMo"));
+      parallel_times().implementation_of("NeMo"));
   ASSERT_EQ(answer.memory.stages.size(), 4U);
   for (int stage = 0; stage < 4; ++stage) {
     EXPECT_EQ(answer.memory.peak(stage, memory::MemoryCounter::device).bytes,
@@ -283,8 +366,7 @@ TEST(MeasuredPlans, GetANarrowerIntervalThatWidensWithDistance) {
   const Links links = question.setting().collectives.links();
   const auto range = [&](double measured, double gpus) {
     const std::array points{MeasuredPoint{answer.sizes, links, measured}};
-    return range_by_points(answer.range, parallel_times().interval, question.setting(), points,
-                           gpus, false);
+    return range_by_points(answer.range, parallel_times(), question.setting(), points, gpus, false);
   };
   const TimeRange here = range(answer.seconds(), links.gpus);
   EXPECT_LT(here.high, answer.range.high);
@@ -310,7 +392,7 @@ TEST(MeasuredPlans, AreMetAtTheirPoints) {
   EXPECT_NEAR(measured_factor(setting, points, 64 * gpus), 1.0608, 1e-9);
   EXPECT_NEAR(measured_factor(setting, points, 1), 1.02, 1e-9);
   const auto range = [&](double at) {
-    return range_by_points(answer.range, parallel_times().interval, setting, points, at, true);
+    return range_by_points(answer.range, parallel_times(), setting, points, at, true);
   };
   EXPECT_NEAR(range(gpus).high, 1.03, 1e-9);
   EXPECT_NEAR(range(gpus).low, 1 / 1.03, 1e-9);

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "core/config/config_path.hpp"
 #include "model/parallel/time/iteration.hpp"
 #include "model/published/cases/case_file.hpp"
+#include "model/published/parallel/interval_of_others.hpp"
 #include "model/published/parallel/leave_out.hpp"
-#include "model/published/parallel/memory_need.hpp"
 #include "model/published/parallel/own_points.hpp"
 #include "model/published/parallel/predictor.hpp"
 #include "tests/core/support.hpp"
@@ -237,6 +238,38 @@ TEST(FullMemory, SlowsModulesAlone) {
   EXPECT_EQ(slow.values.front()->low, fast.values.front()->low);
   EXPECT_GT(*slow.values.front()->high, 2.5 * *fast.values.front()->high / 1.6);
   EXPECT_NEAR(slow.terms.back().time.si(), 2 * fast.values.front()->value, 1e-9);
+}
+
+/// Errors of one deviation less or more, but for a set whose errors are twice as large.
+TEST(IntervalOfOthers, DoesNotReadTheSetThatItJudges) {
+  const IntervalConstants& constants = parallel_times().interval;
+  std::vector<ScalingCase> trainings;
+  std::vector<cases::Outcome> outcomes;
+  std::vector<cases::CasePrediction> predictions;
+  for (int i = 0; i < 60; ++i) {
+    ScalingCase& training = trainings.emplace_back();
+    training.set = i < 40 ? (i % 2 == 0 ? "one" : "two") : "wide";
+    const double error = (i % 4 < 2 ? -0.1 : 0.1) * (training.set == "wide" ? 2 : 1);
+    outcomes.emplace_back();
+    outcomes.back().quality = "A";
+    outcomes.back().measured =
+        cases::Measured{cases::CaseUnit::iteration_s, {std::exp(error)}, {}, {}};
+    predictions.emplace_back();
+    predictions.back().values = {
+        cases::PredictedValue{1, std::exp(0.1 * constants.low), std::exp(0.1 * constants.high)}};
+  }
+  const auto found = intervals_of_others(constants, trainings, outcomes, predictions);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found.back().set, "wide");
+  EXPECT_NEAR(found.back().low, -1, 1e-9);
+  EXPECT_NEAR(found.back().high, 1, 1e-9);
+  EXPECT_EQ(found.back().covered, 0);
+  EXPECT_NEAR(found.front().high, 2, 1e-9);
+  EXPECT_EQ(found.front().covered, 1);
+  EXPECT_NEAR(found.front().width, std::exp(0.2) - std::exp(-0.2), 1e-9);
+  predictions.front().terms = {{"allocator", Seconds(1)}};
+  EXPECT_EQ(intervals_of_others(constants, trainings, outcomes, predictions).front().trainings,
+            19U);
 }
 
 /// A kin that was measured slower slows its like, and no training is its own point.

@@ -11,7 +11,6 @@
 #include "core/config/config_path.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "model/parallel/search/rank_need.hpp"
-#include "model/parallel/timeline/part_costs.hpp"
 #include "tests/core/support.hpp"
 #include "tests/model/parallel/search_space.hpp"
 
@@ -122,8 +121,8 @@ TEST(ParallelSearch, TimesEachPlanAsPredictPlanDoes) {
     for (const FoundPlan& found : plans) {
       const parallel::ParallelPlan& plan = found.answered.answer.plan;
       const double seconds = found.answered.answer.seconds();
-      const bool is_exact = !parallel_time::is_simulated(plan);
-      EXPECT_NEAR(found.searched_s / seconds, 1, is_exact ? 1e-12 : 0.1) << text_of(found);
+      const bool is_exact = plan.stages == 1;  // others are ordered by their closed form
+      EXPECT_NEAR(found.searched_s / seconds, 1, is_exact ? 1e-12 : 0.2) << text_of(found);
       question.choices = only(found.answered.answer.plan);
       const PlanSearch alone = searched(question, cluster, 1);
       ASSERT_EQ(alone.best.size(), 1U) << text_of(found);
@@ -138,7 +137,7 @@ TEST(ParallelSearch, NeedsAsMuchMemoryAsPredictPlanSays) {
   const auto hardware = parallel_time::parallel_hardware(cluster, 6);
   const auto setting =
       parallel_time::setting_of(parallel_time::parallel_times(), question.training, hardware);
-  const memory::Implementation way = memory::implementation_of("");
+  const memory::Implementation way = parallel_time::parallel_times().implementation_of("");
   std::size_t tried = 0;
   for (SlowPlan& one : all_plans(question, cluster, 6, 2)) {
     one.plan.bytes = parallel_time::state_bytes_of(*setting.family, {});

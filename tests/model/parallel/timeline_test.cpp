@@ -28,12 +28,18 @@ double alike_seconds(const PlannedQuestion& of, IterationTime time) {
       .makespan.si();
 }
 
+bool has_closed_form(const parallel::ParallelPlan& plan) {
+  const std::string& name = plan.schedule;
+  if (plan.stages == 1) return true;
+  return plan.stage_layers.empty() && (name == "gpipe" || name == "1f1b" || name == "interleaved");
+}
+
 TEST(ParallelTimeline, TakesTheClosedFormWhereStagesAreAlikeAndMessagesAreFree) {
   RandomTrainings random(40);
   int compared = 0;
   for (int i = 0; i < 2000; ++i) {
     const PlannedQuestion of = random_plan(random);
-    if (is_simulated(of.plan)) continue;
+    if (!has_closed_form(of.plan)) continue;
     const PlanSizes sizes = of.sizes();
     const IterationTime time = iteration_time(of.setting(), sizes);
     const double stage =
@@ -68,31 +74,34 @@ TEST(ParallelTimeline, InterleavesBubblesInProportion) {
   EXPECT_GT(compared, 20);
 }
 
-double pipeline_seconds(const PlannedQuestion& of) {
+double pipeline_seconds(const PlannedQuestion& of, bool has_messages = true) {
   const Setting setting = of.setting();
-  return simulated_pipeline(setting, of.sizes(), of.plan, iteration_time(setting, of.sizes())).si();
+  IterationTime time = iteration_time(setting, of.sizes());
+  if (!has_messages) time.stage_message = 0;
+  return simulated_pipeline(setting, of.sizes(), of.plan, time).si();
 }
 
 /// With stated stages, zero bubbles may take longer: gradients of weights wait behind the last
-/// backward, not in the waits before it.
+/// backward, not in the waits before it. Messages of gpipe all run under computing, so that it may
+/// be the quicker one with slow messages.
 TEST(ParallelTimeline, OrdersSchedules) {
   RandomTrainings random(42);
   for (int i = 0; i < 1000; ++i) {
     PlannedQuestion of = random_plan(random);
     if (of.plan.chunks > 1 || of.plan.stages == 1) continue;
-    const auto seconds = [&](const char* schedule) {
+    const auto seconds = [&](const char* schedule, bool has_messages) {
       of.plan.schedule = schedule;
-      return pipeline_seconds(of);
+      return pipeline_seconds(of, has_messages);
     };
-    const double one_by_one = seconds("1f1b");
     if (of.plan.stage_layers.empty()) {
-      EXPECT_LE(seconds("zero_bubble"), one_by_one * (1 + rounding)) << of.text();
+      EXPECT_LE(seconds("zero_bubble", true), seconds("1f1b", true) * (1 + rounding)) << of.text();
     }
-    EXPECT_LE(one_by_one, seconds("gpipe") * (1 + rounding)) << of.text();
+    EXPECT_LE(seconds("1f1b", false), seconds("gpipe", false) * (1 + rounding)) << of.text();
   }
 }
 
-/// The closed form raises all stages to the slowest, and counts a message of each stage once more.
+/// The closed form raises all stages to the slowest. Of m micro-batches, every p-th finds the way
+/// of its messages to the last stage and back hidden. [the bound (7.6) of closed_form()]
 TEST(ParallelTimeline, StaysBelowTheClosedFormOfOneForwardOneBackward) {
   RandomTrainings random(43);
   for (int i = 0; i < 2000; ++i) {
@@ -100,7 +109,10 @@ TEST(ParallelTimeline, StaysBelowTheClosedFormOfOneForwardOneBackward) {
     if (of.plan.schedule != "1f1b") continue;
     const IterationTime time = iteration_time(of.setting(), of.sizes());
     const double simulated = pipeline_seconds(of);
-    EXPECT_LE(simulated, time.pipeline * (1 + rounding)) << of.text();
+    const double others = of.sizes().micro_batches - 1;
+    const double exposed = of.sizes().stages - 1 + others - std::ceil(others / of.sizes().stages);
+    const double most = time.pipeline - time.stage_messages + 2 * exposed * time.stage_message;
+    EXPECT_LE(simulated, most * (1 + rounding)) << of.text();
     EXPECT_GE(simulated, of.sizes().micro_batches * time.slowest_stage * (1 - rounding));
   }
 }
@@ -148,7 +160,7 @@ TEST(ParallelTimeline, RunsForwardInTimeOnRandomPlans) {
     expect_in_order(line, of.text());
     const IterationTime time = plan_time(of.setting(), of.sizes(), of.plan);
     ASSERT_TRUE(std::isfinite(time.total) && time.total >= time.pipeline) << of.text();
-    if (is_simulated(of.plan)) {
+    if (is_simulated(of.sizes(), of.plan)) {
       ASSERT_EQ(Seconds(time.pipeline), line.pipeline) << of.text();
     }
   }

@@ -1,4 +1,6 @@
-#include "model/parallel/uncertain/device_memory.hpp"
+#include "model/parallel/answer/allocator.hpp"
+
+#include <algorithm>
 
 namespace dlscale::model::parallel_time {
 namespace {
@@ -24,9 +26,15 @@ MemoryNeed memory_need(const memory::RankMemory& memory, double device_bytes) {
   return {peak.bytes / most, peak.low / most};
 }
 
-bool waits_for_memory(const Family& family, const MemoryNeed& need) {
-  constexpr double nearly_all = 0.97;
-  return family.frees_blocks && need.share > nearly_all;
+MemoryWaits waits_for_memory(const WaitingConstants& constants, const Family& family,
+                             const MemoryNeed& need) {
+  MemoryWaits waits;
+  if (need.low > constants.nearly_full) waits.most = constants.slow;
+  if (family.frees_blocks && need.share > constants.full) {
+    waits.likely = constants.likely;
+    waits.most = std::max(waits.most, constants.most);
+  }
+  return waits;
 }
 
 }  // namespace dlscale::model::parallel_time
