@@ -97,7 +97,7 @@ struct WaitingConstants {
   double most = 1;         ///< ≥ likely: factor on its slow end then
 };
 
-/// What points of a user tell of other plans and numbers of GPUs (model/parallel/uncertain and
+/// Points of a user, as other plans and numbers of GPUs follow them (model/parallel/uncertain and
 /// model/parallel/answer/measured_range.hpp).
 struct MeasuredConstants {
   double noise = 1;             ///< of the model at another plan, in logarithms

@@ -84,7 +84,7 @@ void time_pipeline(const Setting& setting, const PlanSizes& plan, IterationTime&
   time.pipeline += (sum - time.slowest_stage) / plan.chunks * bubble + time.stage_messages;
 }
 
-/// Parameters of the rank that updates most.
+/// Parameters of the rank that updates most, of either kind.
 memory::RankParameters own_parameters(const Setting& setting, const PlanSizes& plan,
                                       const IterationTime& time) {
   const memory::TransformerShape& shape = setting.shape;
@@ -97,7 +97,7 @@ memory::RankParameters own_parameters(const Setting& setting, const PlanSizes& p
   if (plan.stages > 1) {
     const memory::RankParameters first = with_tables(layers_of(setting, plan, 0), table);
     const memory::RankParameters busiest = with_tables(time.busiest_layers, 0);
-    return first.total() < busiest.total() ? busiest : first;
+    return {std::max(first.dense, busiest.dense), std::max(first.experts, busiest.experts)};
   }
   const bool is_tied = shape.tied_embeddings || setting.family->ties_tables;
   return with_tables(static_cast<double>(shape.layers), table * (is_tied ? 1 : 2));

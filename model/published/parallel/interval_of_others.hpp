@@ -20,9 +20,9 @@ struct IntervalOfOthers {
   double width = 0;    ///< median of it over the predicted time
 };
 
-/// With s = ln(low end / time) / IntervalConstants::low of each training, and z = ln(measured /
-/// time) / s: 5 and 95 % quantiles of z over the trainings of all other sets, of which each weighs
-/// the same. Trainings of quality A that do not wait for memory count; `outcomes` and `predictions`
+/// 5 and 95 % quantiles of z over the trainings of all other sets, of which each weighs the same:
+/// z = ln(measured / time) / s, with s = ln(low end / time) / IntervalConstants::low of each
+/// training. Trainings of quality A that do not wait for memory count; `outcomes` and `predictions`
 /// are in the order of `trainings`. Terms of s stay as they are. Empty for fewer than two sets.
 /// [derived]
 std::vector<IntervalOfOthers> intervals_of_others(
