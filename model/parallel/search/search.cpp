@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <map>
 #include <thread>
 #include <utility>
@@ -102,17 +103,68 @@ class Answer {
     search.alike = static_cast<std::size_t>(
         std::ranges::count_if(splits, [&](const PlanPoint& one) { return one.seconds <= high; }));
     search.alike -= search.alike > 0 ? 1 : 0;
-    add_neighbours(found, best.plan, search);
+    if (context_->jobs.size() == 1) add_memory_front(found.front(), search);
+    settle_best(found, search);
     if (context_->jobs.size() > 1) {
       add_gpu_front(splits, search);
     } else {
-      add_memory_front(found.front(), search);
+      search.memory_front.push_back(search.best.front());
+      drop_beaten(search.memory_front);
     }
   }
 
  private:
   static void sort_by_score(std::vector<FoundPlan>& plans) {
     std::ranges::stable_sort(plans, {}, &FoundPlan::score);
+  }
+
+  static bool has_same_split(const FoundPlan& one, const FoundPlan& other) {
+    const parallel::ParallelPlan& plan = one.answered.answer.plan;
+    const parallel::ParallelPlan& beside = other.answered.answer.plan;
+    return plan.tensor == beside.tensor && plan.context == beside.context &&
+           plan.stages == beside.stages && plan.data == beside.data;
+  }
+
+  /// Puts a plan before all others, in place of that of its split.
+  static void put_first(FoundPlan better, std::vector<FoundPlan>& best) {
+    std::erase_if(best, [&](const FoundPlan& one) {
+      if (!has_same_split(one, better)) return false;
+      better.searched_s = one.searched_s;
+      return true;
+    });
+    best.insert(best.begin(), std::move(better));
+    if (best.size() > most_shown) best.pop_back();
+  }
+
+  /// Finds the neighbours of the best plan. One that is better as simulated takes its place.
+  void settle_best(const Reduction& found, PlanSearch& search) const {
+    constexpr int most_rounds = 4;
+    for (int round = 0; round < most_rounds; ++round) {
+      search.neighbours.clear();
+      add_neighbours(found, search.best.front().answered.answer.plan, search);
+      const auto first = std::ranges::min_element(
+          search.neighbours, {}, [](const PlanNeighbour& one) { return one.plan.score; });
+      if (first == search.neighbours.end()) return;
+      if (first->plan.score >= search.best.front().score) return;
+      put_first(first->plan, search.best);
+    }
+  }
+
+  static double memory_of(const FoundPlan& plan) {
+    const memory::RankMemory& memory = plan.answered.answer.memory;
+    constexpr auto counter = memory::MemoryCounter::device;
+    return memory.peak(memory.worst(counter).stage, counter).high;
+  }
+
+  /// Leaves plans that no other beats in score and memory, by score.
+  static void drop_beaten(std::vector<FoundPlan>& plans) {
+    sort_by_score(plans);
+    double least = std::numeric_limits<double>::infinity();
+    std::erase_if(plans, [&](const FoundPlan& plan) {
+      const bool is_beaten = memory_of(plan) >= least;
+      least = std::min(least, memory_of(plan));
+      return is_beaten;
+    });
   }
 
   void add_neighbours(const Reduction& found, const parallel::ParallelPlan& best,
@@ -146,7 +198,9 @@ class Answer {
       const std::size_t place = shown == 1 ? 0 : i * (front.size() - 1) / (shown - 1);
       search.memory_front.push_back(answer(front[place]));
     }
-    sort_by_score(search.memory_front);
+    for (const FoundPlan& one : search.memory_front) {
+      if (one.score < search.best.front().score) put_first(one, search.best);
+    }
   }
 
   void add_gpu_front(const std::vector<PlanPoint>& splits, PlanSearch& search) const {
