@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/system/input_file.hpp"
 
 namespace dlscale::test {
 
@@ -43,8 +44,7 @@ class TemporaryFolder {
 };
 
 inline std::string read_file(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  return content_of(file);
 }
 
 /// `text` with the first `from` replaced by `to`.

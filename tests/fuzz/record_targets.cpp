@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -36,11 +35,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace history = regression::history;
-
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -107,7 +101,7 @@ std::size_t points_below(const fs::path& folder) {
   std::size_t points = 0;
   for (const auto& entry : fs::directory_iterator(folder / "series")) {
     std::set<std::pair<std::string, int>> seen;
-    const std::string text = text_of(entry.path());
+    const std::string text = content_of(entry.path());
     for (const std::string_view line : lines_of(text)) {
       const nlohmann::json point = nlohmann::json::parse(line, nullptr, false);
       if (!point.is_object() || !point.contains("run") || !point.contains("part")) continue;
@@ -199,7 +193,7 @@ std::vector<std::string> store_seeds() {
 
 void use_store(const fs::path& file) {
   const Folder folder(file.parent_path() / "store");
-  lay_out(text_of(file), folder.path);
+  lay_out(content_of(file), folder.path);
   history::Store store(folder.path);
   for (const history::Annotation& annotation : store.annotations()) {
     const std::string line = history::annotation_line(annotation);
@@ -253,7 +247,7 @@ std::vector<std::string> gate_seeds() {
 }
 
 void use_gate(const fs::path& file) {
-  const std::string text = text_of(file);
+  const std::string text = content_of(file);
   const regression::GateReport report = regression::gate_report_of(text, "gate.json");
   const nlohmann::json metrics = nlohmann::json::parse(text).at("metrics");
   expect_all_read("metrics", metrics.size(), report.metrics.size());
@@ -288,7 +282,7 @@ void use_rounds(const fs::path& file) {
     for (const regression::Round& round : lines.rounds) text += regression::round_line(round);
     return text;
   };
-  const std::string file_text = text_of(file);
+  const std::string file_text = content_of(file);
   const regression::RoundLines lines = regression::parse_round_lines(file_text, "rounds.jsonl");
   const auto whole_lines = static_cast<std::size_t>(std::ranges::count(file_text, '\n'));
   expect_all_read("lines", whole_lines, lines.rounds.size() + (lines.question ? 1 : 0));
@@ -315,7 +309,7 @@ std::vector<std::string> cell_seeds() {
 }
 
 void use_cells(const fs::path& file) {
-  const std::string text = text_of(file);
+  const std::string text = content_of(file);
   for (const std::string_view line : lines_of(text)) {
     const std::string written = suite::to_line(suite::parse_row(line));
     expect_equal("a cell", written, suite::to_line(suite::parse_row(written)));
@@ -330,7 +324,7 @@ std::vector<std::string> slurm_seeds() {
 }
 
 void use_slurm(const fs::path& file) {
-  const std::string text = text_of(file);
+  const std::string text = content_of(file);
   const std::vector<suite::SlurmNode> nodes = suite::parse_nodes(text);
   for (const std::string& shown : {suite::unusable_text(nodes), suite::lost_text(nodes)}) {
     if (!is_plain_line(shown)) throw std::logic_error("a list of nodes has several lines");
@@ -355,7 +349,7 @@ std::vector<std::string> word_seeds() {
 }
 
 void use_words(const fs::path& file) {
-  const std::string word = text_of(file);
+  const std::string word = content_of(file);
   (void)takes(word, use_pattern);
   (void)shell_word(word);
   const std::array taken{takes(word, use_quantity<Seconds>),

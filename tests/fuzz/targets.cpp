@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -39,17 +38,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// The files of configs/<folder>, the smallest first. Larger ones hold nothing of another kind.
 std::vector<std::string> configs(std::string_view folder) {
   std::vector<std::string> texts;
   for (const auto& entry :
        fs::directory_iterator(fs::path(DLSCALE_SOURCE_DIR) / "configs" / folder)) {
-    if (entry.file_size() < 20'000) texts.push_back(read(entry.path()));
+    if (entry.file_size() < 20'000) texts.push_back(content_of(entry.path()));
   }
   std::ranges::sort(texts, {},
                     [](const std::string& text) { return std::pair(text.size(), text); });
@@ -68,7 +62,7 @@ std::vector<std::string> network_seeds() {
 
 /// The folder also holds models of another kind.
 std::vector<std::string> scaling_seeds() {
-  return {read(fs::path(DLSCALE_SOURCE_DIR) / "configs/models/scaling.yaml")};
+  return {content_of(fs::path(DLSCALE_SOURCE_DIR) / "configs/models/scaling.yaml")};
 }
 
 /// Under one schedule and on one number of ranks, others for each text of the file.
@@ -81,7 +75,7 @@ void expect_predictable(const Network& network, const Cluster& cluster, const fs
   run.cluster = cluster.name;
   run.batch = 4;
   run.ranks_per_node = cluster.devices_per_node;
-  const std::uint64_t choice = fnv1a(read(file));
+  const std::uint64_t choice = fnv1a(content_of(file));
   const std::array numbers{2, 7, std::max(1, cluster.workers())};
   run.schedule = schedules[choice % schedules.size()];
   const std::array ranks{numbers[choice / schedules.size() % numbers.size()]};
@@ -217,7 +211,7 @@ std::vector<std::string> manifest_seeds() {
 /// The pictures need not be there.
 void use_manifest(const fs::path& file) {
   const train::Manifest manifest = train::read_manifest(file);
-  expect_all_read("pictures", nlohmann::json::parse(read(file)).at("pictures").size(),
+  expect_all_read("pictures", nlohmann::json::parse(content_of(file)).at("pictures").size(),
                   manifest.pictures.size());
   for (const train::Manifest::Entry& entry : manifest.pictures) {
     if (entry.label < 0 || entry.bytes < 0) throw std::logic_error("a negative label or size");

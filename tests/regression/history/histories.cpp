@@ -8,12 +8,12 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "core/base/statistics.hpp"
+#include "core/system/input_file.hpp"
 
 namespace dlscale::regression::history::samples {
 
@@ -84,8 +84,7 @@ std::vector<Series> all_series(Store& store) {
 }
 
 std::string read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  return content_of(file);
 }
 
 void write_text(const fs::path& file, std::string_view text) {
