@@ -12,6 +12,7 @@
 #include "core/network/file/published_network.hpp"
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
+#include "tests/core/configured_networks.hpp"
 #include "tests/core/csv_fields.hpp"
 #include "tests/core/support.hpp"
 
@@ -185,8 +186,7 @@ std::string shape_of(const Layer& layer) {
 TEST(ConfiguredNetworks, HaveAllDistinctConvolutionsOfTheTable) {
   const std::filesystem::path table = DLSCALE_SOURCE_DIR "/tests/data/distinct_convolutions.csv";
   std::set<std::string> configured;
-  for (const std::string& name : config_names("networks")) {
-    const Network network = load_network(name);
+  for (const Network& network : test::configured_networks()) {
     for (const Layer& layer : network.layers()) {
       if (std::holds_alternative<Convolution>(layer.kind)) configured.insert(shape_of(layer));
     }
@@ -206,9 +206,9 @@ TEST(ConfiguredNetworks, HaveAllDistinctConvolutionsOfTheTable) {
 TEST(ConfiguredNetworks, AllLoadAndAreCalledLikeTheirFiles) {
   const std::vector<std::string> names = config_names("networks");
   EXPECT_GE(names.size(), 9U);
-  for (const std::string& name : names) {
-    const Network network = load_network(name);
-    EXPECT_EQ(network.name(), name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Network& network = test::configured_networks().at(i);
+    EXPECT_EQ(network.name(), names[i]);
     EXPECT_FALSE(backward_steps(network).empty());
     EXPECT_GT(gradient_buckets(network, Schedule::bucketed).size(), 0U);
   }
@@ -303,8 +303,8 @@ TEST(Fingerprint, IsTheHashOfItsDescription) {
 
 TEST(Fingerprint, TellsAllConfiguredNetworksApart) {
   std::set<std::string> seen;
-  for (const std::string& name : config_names("networks")) {
-    EXPECT_TRUE(seen.insert(fingerprint(load_network(name))).second) << name;
+  for (const Network& network : test::configured_networks()) {
+    EXPECT_TRUE(seen.insert(fingerprint(network)).second) << network.name();
   }
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/config/config_path.hpp"
 #include "core/network/network.hpp"
 #include "core/network/step.hpp"
+#include "tests/core/configured_networks.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -137,15 +137,14 @@ TEST(FuseRelu, TakesInTheRelusOfThePublishedNetworks) {
 }
 
 TEST(FuseRelu, KeepsGradientBucketsAsTheyAre) {
-  for (const std::string& name : config_names("networks")) {
-    const Network network = load_network(name);
+  for (const Network& network : test::configured_networks()) {
     const Network fused = fuse_relu(network);
     for (const Schedule schedule : {Schedule::wait_free, Schedule::bucketed}) {
       const auto before = gradient_buckets(network, schedule);
       const auto after = gradient_buckets(fused, schedule);
       ASSERT_EQ(before.size(), after.size());
       for (std::size_t i = 0; i < before.size(); ++i) {
-        EXPECT_EQ(before[i].elements, after[i].elements) << name;
+        EXPECT_EQ(before[i].elements, after[i].elements) << network.name();
       }
     }
   }

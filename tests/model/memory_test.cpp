@@ -83,8 +83,9 @@ TEST(MemoryNeed, KeepsWhatABatchNormReadsWhole) {
 
 TEST(MemoryNeed, AtLeastIsNeverMoreThanAbout) {
   for (const std::string& name : config_names("networks")) {
+    const Network network = load_network(name);
     for (const DType dtype : {DType::f32, DType::f16}) {
-      const MemoryNeed need = memory_need(load_network(name), DeviceKind::gpu, run_of(8, dtype));
+      const MemoryNeed need = memory_need(network, DeviceKind::gpu, run_of(8, dtype));
       EXPECT_LE(need.kept, need.activations) << name;
       EXPECT_LE(need.least_states, need.states) << name;
       EXPECT_LE(need.states, need.most_states) << name;
