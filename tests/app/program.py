@@ -38,6 +38,7 @@ def environment():
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         OMPI_MCA_rmaps_base_oversubscribe="1",
         OMPI_MCA_hwloc_base_binding_policy="none",
+        OMPI_MCA_mpi_yield_when_idle="1",  # ranks that wait leave the cores to other tests
     )
     return variables
 

@@ -1,10 +1,12 @@
 // A rank for watchdog_test.py: works with the others until something ends it.
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
@@ -71,6 +73,7 @@ void work(Communicator& communicator, const Task& task) {
     if (task.work == "stuck" && last) sleep(60);
     if (task.work == "loop") throw_if_interrupted();
     if (task.work == "joint") throw_if_any_is_interrupted(communicator);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // leaves the cores to other tests
   }
   if (task.work == "throw" && last) throw ConfigError("thrown by the last rank");
   communicator.barrier();
