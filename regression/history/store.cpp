@@ -292,15 +292,17 @@ Store::Store(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
 bool Store::is_there() {
   // This file is written as a whole, so it needs no final line break, unlike appended lines.
-  const auto format = folder_.read_all(format_file);
+  auto format = folder_.read_all(format_file);
   if (!format) {
-    for (const std::string& file : folder_.files("")) {
+    const std::vector<std::string> files = folder_.files("");
+    format = folder_.read_all(format_file);  // again: another writer may just have made them
+    if (!format && files.empty()) return false;
+    if (!format) {
       throw ConfigError(
           fmt::format("{} has no {}, but other files ({}), so no history is made there. Name "
                       "another store.",
-                      folder_.name(), format_file, escape_for_terminal(file)));
+                      folder_.name(), format_file, escape_for_terminal(files.front())));
     }
-    return false;
   }
   if (!is_known_format(*format)) {
     throw ConfigError(fmt::format(
