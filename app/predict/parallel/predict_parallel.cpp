@@ -76,7 +76,7 @@ class Answers {
     Setting setting = setting_of(*file_, *question_, hardware);
     if (constants_) {
       setting = with_constants(setting, *constants_, hardware.links);
-      setting.measured_factor = measured_factor(setting, points_, ranks);
+      if (is_measured(plan)) setting.measured_factor = measured_factor(setting, points_, ranks);
     }
     AnsweredPlan row{plan, hardware, setting,
                      predict_plan(*file_, *question_, hardware, setting, plan)};

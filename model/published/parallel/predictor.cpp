@@ -70,8 +70,8 @@ MixedTime any_recompute(const ParallelTimeFile& file, const ParallelTraining& tr
   return mixed_time(ways);
 }
 
-/// Moves constants and the factor on the time to what given points say, as `predict --measured`
-/// does.
+/// Moves constants to what given points say, and for their own plan a factor on the time, as
+/// `predict --measured` does.
 void follow_points(const ParallelTimeFile& file, ParallelTraining& training) {
   NumberedPlan numbered = training.numbered();
   for (MeasuredPoint& point : training.given) {
@@ -83,6 +83,7 @@ void follow_points(const ParallelTimeFile& file, ParallelTraining& training) {
   const Links links = training.setting.collectives.links();
   training.setting = with_constants(
       training.setting, by_measured_points(file, training.setting, training.given), links);
+  if (!training.is_given_plan) return;
   training.setting.measured_factor = measured_factor(training.setting, training.given, links.gpus);
 }
 
