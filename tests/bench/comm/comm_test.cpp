@@ -338,6 +338,7 @@ TEST(BenchComm, PrintsNoTimeForAWrongResult) {
   by_library["collectives"] =
       "all_reduce,reduce,broadcast,all_gather,reduce_scatter,all_to_all,sendrecv,bandwidth,"
       "bidirectional,pairs";
+  by_library["sizes"] = "4KiB";
   const Values by_algorithm{{"algorithm", "ring,binomial"},
                             {"sizes", "4KiB"},
                             {"mode", "blocking,nonblocking,persistent"}};
