@@ -45,7 +45,7 @@ ENVIRONMENT = {
     "COLUMNS": "100",
     "DLSCALE_CONFIGS": str(TREE / "configs"),
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4",
-    "ASAN_OPTIONS": "detect_leaks=0",
+    "ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=6",
 }
 FORKS = os.environ.get("DLSCALE_FORKS")
 OTHER_NAMES = [(FORKS, "PROGRAM")] if FORKS else []
