@@ -142,7 +142,7 @@ report::Document answer(const PredictOptions& options, const Network& network,
   auto predictions = predictions_of(options, network, machine, run, axes);
   for (model::Prediction& prediction : predictions) {
     add_notes(assumed, prediction);
-    note_input(machine, prediction);
+    note_input(network, machine, prediction);
   }
   if (options.training.asked()) {
     return training_document(options, network, machine, predictions);

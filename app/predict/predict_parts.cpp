@@ -68,7 +68,7 @@ class Rows {
   }
   void add_row(model::Prediction prediction, const std::optional<LinkSpec>& link) {
     add_notes(assumed_, prediction);
-    note_input(*machine_, prediction);
+    note_input(*network_, *machine_, prediction);
     if (limits_) add_limit(*network_, *machine_, prediction);
     sweep_->rows.push_back({std::move(prediction), link});
   }
@@ -116,8 +116,9 @@ void add_limit(const Network& network, const model::Machine& machine,
   prediction.sheet_limit = model::sheet_limit(network, machine.cluster, prediction.run);
 }
 
-void note_input(const model::Machine& machine, model::Prediction& prediction) {
-  const std::string said = model::input_sentence(machine, prediction);
+void note_input(const Network& network, const model::Machine& machine,
+                model::Prediction& prediction) {
+  const std::string said = model::input_sentence(network, machine, prediction);
   if (!said.empty()) prediction.notes.push_back(model::remark(said));
 }
 

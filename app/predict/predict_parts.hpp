@@ -55,7 +55,8 @@ void add_limit(const Network& network, const model::Machine& machine,
                model::Prediction& prediction);
 
 /// Adds input_sentence() to the notes of a prediction.
-void note_input(const model::Machine& machine, model::Prediction& prediction);
+void note_input(const Network& network, const model::Machine& machine,
+                model::Prediction& prediction);
 
 /// Predictions for several numbers of ranks.
 struct PredictedRanks {

@@ -269,7 +269,8 @@ void Grid::add(std::size_t batch, const Alike& ranks) {
   const Profile here = find_profile(first, images, notes);
   for (std::size_t i = ranks.first; i < ranks.first + ranks.count; ++i) {
     const Placement placement{grid_.space.ranks[i], run_.ranks_per_node};
-    storage_[i] = storage_time(*machine_, placement, images).si();
+    const Bytes stored = stored_size(*machine_, network_);
+    storage_[i] = storage_time(*machine_, placement, images, stored).si();
   }
   // Not all numbers of ranks may contend, but the profile is that of one of them.
   const bool may_contend =

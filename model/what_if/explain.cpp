@@ -369,11 +369,11 @@ struct NamedPart {
 };
 
 /// Rate of storage to a node while all nodes read.
-std::optional<BytesPerSecond> read_of_node(const Machine& machine, const Run& run) {
+std::optional<BytesPerSecond> read_of_node(const Machine& machine, const Run& run, Bytes stored) {
   const Placement placement{run.ranks, run.ranks_per_node};
-  const Seconds batches = storage_time(machine, placement, run.batch);
+  const Seconds batches = storage_time(machine, placement, run.batch, stored);
   if (batches <= Seconds()) return std::nullopt;
-  return placement.ranks_on_node() * run.batch * picture_size / batches;
+  return placement.ranks_on_node() * run.batch * stored / batches;
 }
 
 }  // namespace
@@ -414,16 +414,18 @@ std::vector<PartOfIteration> parts_of(const IterationPlan& plan, const Iteration
   return parts;
 }
 
-std::string input_sentence(const Machine& machine, const Prediction& prediction) {
+std::string input_sentence(const Network& network, const Machine& machine,
+                           const Prediction& prediction) {
   const Run& run = prediction.run;
   const IterationTime& time = prediction.time;
   const Seconds computing = time.total - time.io;
   if (prediction.bound != "input" || time.io <= Seconds() || computing <= Seconds()) return "";
   const int ranks = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
-  const SampleCost sample{picture_size, time.load / run.batch};
+  const Bytes stored = stored_size(machine, network);
+  const SampleCost sample{stored, time.load / run.batch};
   const int threads = ranks * run.loader_threads;
   const int cores = machine.cluster.host.cores;
-  const InputNode node{read_of_node(machine, run), std::min(threads, cores)};
+  const InputNode node{read_of_node(machine, run, stored), std::min(threads, cores)};
   const InputRate rate = input_rate(sample, node);
   const double wanted = ranks * run.batch / computing.si();
   if (rate.samples_per_s >= wanted) return "";

@@ -71,6 +71,7 @@ std::vector<PartOfIteration> parts_of(const IterationPlan& plan, const Iteration
 
 /// Explains an input-bound iteration: the limiting stage of the input pipeline, the part of the
 /// devices' demand that it delivers, and what would be enough. Empty for other iterations.
-std::string input_sentence(const Machine& machine, const Prediction& prediction);
+std::string input_sentence(const Network& network, const Machine& machine,
+                           const Prediction& prediction);
 
 }  // namespace dlscale::model

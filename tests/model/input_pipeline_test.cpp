@@ -70,6 +70,24 @@ TEST(SharedStorage, GivesEachNodeItsPartAndNoMoreThanItsOwnLink) {
   EXPECT_EQ(shared_read(1.0_GBps, 8.0_GBps, 16), 0.5_GBps);
 }
 
+/// CIFAR's pictures of 32 × 32 pixels are not decoded as ImageNet's.
+TEST(PictureShare, FollowsPixelsOfSmallPictures) {
+  EXPECT_EQ(picture_share(load_network("resnet50")), 1);
+  EXPECT_EQ(picture_share(load_network("unet")), 1);
+  EXPECT_EQ(picture_share(load_network("bert_base")), 1);
+  const Network small = load_network("resnet110_v2");
+  EXPECT_NEAR(picture_share(small), 32.0 * 32 / (224 * 224), 1e-12);
+  const Machine machine = nominal_machine(load_cluster("frontera"));
+  dlscale::Run run;
+  run.network = "asked";
+  run.cluster = "frontera";
+  const std::array ranks{1};
+  const auto load = [&](const Network& network) {
+    return predict(network, machine, run, ranks).front().time.load;
+  };
+  EXPECT_NEAR(load(small) / load(load_network("resnet50")), picture_share(small), 1e-9);
+}
+
 TEST(AcceleratorUtilisation, IsTheShareOfComputing) {
   EXPECT_DOUBLE_EQ(accelerator_utilisation(Seconds(0.9), Seconds(0.1)), 0.9);
   EXPECT_EQ(accelerator_utilisation(Seconds(1), Seconds()), 1);
@@ -91,8 +109,9 @@ TEST(InputSentence, NamesTheStageThatBoundsAndWhatWouldBeEnough) {
     run.input_copy = InputCopy::ahead;
     run.normalisation = Normalisation::device;
     const std::array ranks{4};
-    const Prediction one = predict(load_network("alexnet"), machine, run, ranks).front();
-    return input_sentence(machine, one);
+    const Network network = load_network("alexnet");
+    const Prediction one = predict(network, machine, run, ranks).front();
+    return input_sentence(network, machine, one);
   };
   const std::string disk = told(0.1_GBps, 64);
   test::expect_contains(disk, "storage delivers 909 of the");

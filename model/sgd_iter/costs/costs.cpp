@@ -138,7 +138,14 @@ StepCost Costs::affine(const std::vector<AffineFit>& fits, Bytes size,
 /// Thread time of an image as the cluster's description states it.
 Estimate<Seconds> Costs::stated_picture(const LoaderFit& fit) const {
   const std::string& cluster = machine_->cluster.name;
-  const Estimate<Seconds> time = fit.picture();
+  const double share = picture_share(*network_);
+  const Estimate<Seconds> time = share * fit.picture();
+  if (share < 1 && time.value > Seconds()) {
+    notes_->add(remark(fmt::format(
+        "pictures of {} × {} are stored at that size: they take {:.3f} of the bytes and the "
+        "decoding of an ImageNet picture",
+        network_->input().height, network_->input().width, share)));
+  }
   if (time.value > Seconds()) {
     notes_->add(NoteKind::decoding_stated, {time.value, cluster});
   } else {
@@ -368,8 +375,9 @@ IterationCosts Costs::find() {
     notes_->add(NoteKind::horovod_cycle, {run_->settings.cycle});
   }
   costs.shape.input_copy = run_->input_copy;
-  costs.shape.storage = storage_time(*machine_, place_, run_->batch);
-  costs.shape.shared_storage = shared_storage(*machine_, place_, run_->batch);
+  const Bytes stored = stored_size(*machine_, *network_);
+  costs.shape.storage = storage_time(*machine_, place_, run_->batch, stored);
+  costs.shape.shared_storage = shared_storage(*machine_, place_, run_->batch, stored);
   add_cores(costs.shape);
   costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
   const Bytes images = batch_size();

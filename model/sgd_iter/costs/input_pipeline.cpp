@@ -52,7 +52,16 @@ BytesPerSecond required_read(double samples_per_s, Bytes stored) {
   return stored * samples_per_s / Seconds(1);
 }
 
-Seconds storage_time(const Machine& machine, const Placement& placement, int batch) {
+double picture_share(const Network& network) {
+  constexpr int small_side = 64;
+  constexpr double usual_pixels = 224.0 * 224;
+  const ImageShape input = network.input();
+  const bool is_small = std::max(input.height, input.width) <= small_side;
+  if (network.is_over_sequences() || input.width == 1 || !is_small) return 1;
+  return static_cast<double>(input.height) * input.width / usual_pixels;
+}
+
+Seconds storage_time(const Machine& machine, const Placement& placement, int batch, Bytes stored) {
   const Storage& storage = machine.cluster.storage;
   const bool served = storage.shared_by_nodes && placement.nodes() > 1;
   if (storage.read_bandwidth.si() <= 0 || (machine.fitted && !served)) return {};
@@ -62,16 +71,15 @@ Seconds storage_time(const Machine& machine, const Placement& placement, int bat
     const double nodes = static_cast<double>(placement.ranks) / readers;
     read = shared_read(path_to_server(machine.cluster), read, nodes);
   }
-  return static_cast<double>(readers) * batch * picture_size / read;
+  return static_cast<double>(readers) * batch * stored / read;
 }
 
 std::optional<SharedStorage> shared_storage(const Machine& machine, const Placement& placement,
-                                            int batch) {
+                                            int batch, Bytes stored) {
   const Cluster& cluster = machine.cluster;
-  const bool takes_time = storage_time(machine, placement, batch) > Seconds();
+  const bool takes_time = storage_time(machine, placement, batch, stored) > Seconds();
   if (!cluster.storage.shared_by_nodes || !takes_time) return std::nullopt;
-  return SharedStorage{batch * picture_size, cluster.storage.read_bandwidth,
-                       path_to_server(cluster)};
+  return SharedStorage{batch * stored, cluster.storage.read_bandwidth, path_to_server(cluster)};
 }
 
 }  // namespace dlscale::model

@@ -3,6 +3,7 @@
 
 #include "core/base/units.hpp"
 #include "core/cluster/input_rate.hpp"
+#include "core/network/network.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/graph/iteration.hpp"
 #include "model/topology/topology.hpp"
@@ -48,14 +49,27 @@ double accelerator_utilisation(Seconds compute, Seconds stall);
 /// Read bandwidth to feed a device: samples a second times the size of a record, both > 0.
 BytesPerSecond required_read(double samples_per_s, Bytes stored);
 
-/// Time until storage has delivered a batch to every rank that shares it.
+/// Share of an ImageNet picture's bytes and decoding (picture_size, Host::decode) that a stored
+/// sample takes. Pictures of at most 64 × 64 pixels come from data sets of that size (CIFAR, SVHN,
+/// Tiny ImageNet): their pixels over 224 × 224. Larger inputs are cut from pictures as large as
+/// ImageNet's: 1. [derived: both grow with pixels] Too high where samples are stored undecoded.
+double picture_share(const Network& network);
+/// The record of a sample in storage. Machines that were measured read pictures of usual size,
+/// whatever the network.
+inline Bytes stored_size(const Machine& machine, const Network& network) {
+  return machine.fitted ? picture_size : picture_share(network) * picture_size;
+}
+
+/// Time until storage has delivered a batch of samples of `stored` bytes to every rank that shares
+/// it.
 /// Measurements on one node include its storage, but not a server that several nodes share. A node
 /// reads from a server no faster than its path to other nodes. 0 where the cluster does not state
 /// the rate of storage.
-Seconds storage_time(const Machine& machine, const Placement& placement, int batch);
+Seconds storage_time(const Machine& machine, const Placement& placement, int batch,
+                     Bytes stored = picture_size);
 
 /// The shared server as bytes and rates, where nodes share one and it takes any time.
 std::optional<SharedStorage> shared_storage(const Machine& machine, const Placement& placement,
-                                            int batch);
+                                            int batch, Bytes stored = picture_size);
 
 }  // namespace dlscale::model
