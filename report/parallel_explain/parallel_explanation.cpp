@@ -132,7 +132,8 @@ Fields<StageRow> stage_fields() {
     };
     return Field<StageRow>(name, value, sum, heading, as::milliseconds);
   };
-  return {{"stage", key, &StageRow::stage, "stage", as::exact},
+  return {{"stage", key, &StageRow::stage, "stage",
+           [](const StageRow& row) { return Cell{std::to_string(row.stage + 1)}; }},
           time("forward_s", "forward", {Activity::forward}),
           time("backward_s", "backward", {Activity::backward, Activity::weights}),
           time("recompute_s", "again", {Activity::recompute}),

@@ -55,7 +55,7 @@ class StageWriter {
 
   void write() {
     lines_.push_back(
-        trace_name_line(process_, "thread_name", stage_, fmt::format("stage {}", stage_)));
+        trace_name_line(process_, "thread_name", stage_, fmt::format("stage {}", stage_ + 1)));
     const std::vector<TimelineSpan>& spans = plan_.timeline.stages[stage_];
     bool is_next_shown = true;  // waits are shown with what they wait for
     std::vector<const TimelineSpan*> kept;

@@ -61,6 +61,8 @@ class ParallelTimeline(ProgramTest):
             events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
             spans = [event for event in events if event["ph"] == "X"]
             self.assertEqual({span["tid"] for span in spans}, {0, 1, 2, 3})
+            rows = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+            self.assertEqual(rows, {"stage 1", "stage 2", "stage 3", "stage 4"})
             forward = [span for span in spans if span["name"] == "forward" and span["tid"] == 1]
             self.assertEqual([span["args"]["micro_batch"] for span in forward], list(range(64)))
             self.answered(*LLAMA, "--parallel", PLAN, "--trace", file)

@@ -50,7 +50,7 @@ std::string picture(const std::string& name, int chunks) {
         line[static_cast<std::size_t>(at)] = letter(one.operation);
       }
     }
-    text += "stage " + std::to_string(stage) + "  " + line + "\n";
+    text += "stage " + std::to_string(stage + 1) + "  " + line + "\n";
   }
   return text;
 }
