@@ -283,27 +283,35 @@ ExitCode predict_stages(PredictOptions& options, const Network& network) {
   const model::Machine machine = options.find_machine();
   const Run run = options.find_run(network.name(), machine, *options.values.schedules,
                                    exchange_of(options.values));
-  std::string_view other;
-  if (options.measured.is_given()) other = "--measured";
-  if (options.explain.asked) other = "--explain";
-  if (options.trace.asked()) other = "--trace";
-  if (options.memory) other = "--memory";
-  if (!options.training.tokens.empty()) other = "--tokens";
-  const StagesAnswer answer =
-      stages_answer(network, machine, run,
-                    {options.parallel.plans(), options.ranks, options.global_batch.find(),
-                     options.parallel.fits(), std::string(other)});
+  StagesQuestion question;
+  question.plans = options.parallel.plans();
+  question.ranks = options.ranks;
+  question.global_batch = options.global_batch.find();
+  question.measured = &options.measured;
+  question.cores_per_rank = options.parallel.states_cores() ? options.run.cores_per_rank : 0;
+  question.fits = options.parallel.fits();
+  question.memory = options.memory;
+  question.explain = options.explain.asked;
+  question.notes = options.notes;
+  question.trace = options.trace.path;
+  question.tokens = options.training.tokens;
+  const StagesAnswer answer = stages_answer(network, machine, run, question);
   options.output.write(answer.document);
   return options.parallel.fits() && !answer.fits ? ExitCode::bad_input : ExitCode::ok;
 }
 
 ExitCode predict_parallel(PredictOptions& options) {
+  options.cost.check(options.training.asked());
   TrainingOptions usual_length = options;  // scores of a long one would be absurdly large
   usual_length.sequence = 0;
   if (!options.parallel.has_branches() && is_cut_by_layers(usual_length.find_network())) {
     return predict_stages(options, options.find_network());
   }
-  options.cost.check(options.training.asked());
+  if (options.parallel.states_cores()) {
+    throw ConfigError(
+        "--cores-per-rank says what a stage of a CNN is on processors, and this plan is timed on "
+        "GPUs alone. Leave it out.");
+  }
   return options.parallel.predict({.training = &options,
                                    .ranks = options.ranks,
                                    .global_batch = options.global_batch.find(),

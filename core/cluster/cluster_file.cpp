@@ -18,6 +18,7 @@ namespace dlscale {
 namespace {
 
 constexpr IntegerRange count_range{1, 1'000'000};
+constexpr IntegerRange launch_years{2000, 2100};
 
 DeviceKind read_device_kind(const ConfigMap& map) {
   const std::array<std::string, 2> words{"cpu", "gpu"};
@@ -56,7 +57,8 @@ Device read_device_of_sheet(const ConfigMap& map) {
 
 Device read_device(const ConfigMap& map) {
   if (map.has("sheet")) return read_device_of_sheet(map);
-  map.allow_only({"name", "kind", "peak", "memory_bandwidth", "memory", "launch", "source"});
+  map.allow_only(
+      {"name", "kind", "peak", "memory_bandwidth", "memory", "launch", "launched", "source"});
   Device device;
   device.name = map.name("name");
   device.kind = read_device_kind(map);
@@ -69,6 +71,7 @@ Device read_device(const ConfigMap& map) {
   device.memory_bandwidth = map.quantity<BytesPerSecond>("memory_bandwidth");
   device.memory = map.quantity<Bytes>("memory");
   if (map.has("launch")) device.launch = map.quantity<Seconds>("launch");
+  if (map.has("launched")) device.launched = map.integer("launched", launch_years);
   device.source = map.text("source");
   return device;
 }

@@ -61,6 +61,17 @@ std::string step_text(Seconds time) {
   return significant(1e3 * time.si(), 4);
 }
 
+std::string branch_fits(const AskedBranchRow& row) {
+  const Bytes device = row.answer->device_memory;
+  if (device <= Bytes()) return "unknown";
+  return row.row.iteration.memory <= device ? "yes" : "no";
+}
+
+Cell branch_fits_cell(const AskedBranchRow& row) {
+  const std::string word = branch_fits(row);
+  return {word, word == "no" ? Tone::bad : word == "yes" ? Tone::good : Tone::plain};
+}
+
 Fields<AskedBranchRow> place_columns() {
   return {BranchField::table("GPUs", via(&AskedBranchRow::row, &BranchRow::ranks), as::exact),
           BranchField::table("plan", branch_plan, Align::left)};
@@ -82,6 +93,7 @@ Fields<AskedBranchRow> answer_columns(const BranchAnswer& answer) {
             "gain", [](const AskedBranchRow& row) { return fmt::format("{:.2f}", row.row.gain); }),
         BranchField::table(
             memory, [](const AskedBranchRow& row) { return in_gb(row.row.iteration.memory.si()); }),
+        BranchField::table("fits", branch_fits_cell, Align::left),
         BranchField::table("bound by", bound_of_step, Align::left)}});
 }
 
@@ -121,10 +133,14 @@ Fields<AskedBranchRow> branch_fields() {
                         return time(row.row.iteration);
                       }});
   }
+  BranchField verdict{"fits", state, branch_fits};
+  verdict.states = {"yes", "no", "unknown"};
   return joined<AskedBranchRow>(
       {fields,
        {{"gain", value, via(&AskedBranchRow::row, &BranchRow::gain)},
         {"memory_bytes", value, of(&BranchIteration::memory)},
+        {"device_memory_bytes", value, asked(&BranchAnswer::device_memory)},
+        verdict,
         {"gradient_bytes", value, of(&BranchIteration::gradient)},
         {"exchanged_bytes", value, of(&BranchIteration::exchanged)},
         {"branches_on_node", value, of(&BranchIteration::branches_on_node)},
@@ -137,24 +153,58 @@ Json json_of(const BranchAnswer& answer, const std::vector<AskedBranchRow>& rows
   return Json{{"plans", list_of(branch_fields(), rows)}, {"notes", notes}};
 }
 
-}  // namespace
-
-Document branch_document(const BranchAnswer& answer) {
+std::vector<AskedBranchRow> asked_rows(const BranchAnswer& answer) {
   EXPECT(!answer.rows.empty());
   std::vector<AskedBranchRow> rows;
   for (const BranchRow& row : answer.rows) rows.push_back({&answer, row});
+  return rows;
+}
+
+std::string branch_title(const BranchAnswer& answer) {
+  return fmt::format("{} on {} by data and branches; {} {}, {}", answer.network, answer.cluster,
+                     answer.global_batch, answer.samples, answer.dtype);
+}
+
+/// The answer for programs, without tables.
+Document branch_records(const BranchAnswer& answer, const std::vector<AskedBranchRow>& rows) {
+  Document document;
+  document.records = records_of(branch_fields(), rows);
+  document.json =
+      json_answer("dlscale.branch_prediction", [json = json_of(answer, rows)] { return json; });
+  return document;
+}
+
+}  // namespace
+
+Document branch_document(const BranchAnswer& answer) {
+  const std::vector<AskedBranchRow> rows = asked_rows(answer);
   Table answers = table_of(answer_columns(answer), rows);
-  answers.title = fmt::format("{} on {} by data and branches; {} {}, {}", answer.network,
-                              answer.cluster, answer.global_batch, answer.samples, answer.dtype);
+  answers.title = branch_title(answer);
   Table step = table_of(part_columns(), rows);
   step.notes = answer.notes;
   step.notes.emplace_back("Gain is over data parallelism on as many GPUs.");
   step.notes.emplace_back("Rests on data sheets, and on no fitted training with branches.");
-  Document document;
+  Document document = branch_records(answer, rows);
   document.tables = {std::move(answers), std::move(step)};
-  document.records = records_of(branch_fields(), rows);
-  document.json =
-      json_answer("dlscale.branch_prediction", [json = json_of(answer, rows)] { return json; });
+  return document;
+}
+
+Document branch_fit_document(const BranchAnswer& answer) {
+  const std::vector<AskedBranchRow> rows = asked_rows(answer);
+  Table table;
+  table.title = branch_title(answer);
+  for (const AskedBranchRow& row : rows) {
+    const std::string word = branch_fits(row);
+    const std::string_view verdict = word == "yes"  ? "Fits"
+                                     : word == "no" ? "Does not fit"
+                                                    : "Unknown whether it fits";
+    table.notes.push_back(fmt::format(
+        "{} GPUs by {}: {}: a GPU needs {} of {} GB.", row.row.ranks, branch_plan(row), verdict,
+        in_gb(row.row.iteration.memory.si()), in_gb(answer.device_memory.si())));
+  }
+  table.notes.insert(table.notes.end(), answer.notes.begin(), answer.notes.end());
+  Document document = branch_records(answer, rows);
+  document.tables = {std::move(table)};
   return document;
 }
 

@@ -31,9 +31,12 @@ struct BranchAnswer {
 };
 
 /// Sub-graphs side by side, a row a plan. Columns: GPUs, samples a second, the step, the gain over
-/// data parallelism, memory of a rank, and the largest part of the step. A second table has the
-/// parts, which add up. In records and JSON ("dlscale.branch_prediction", version 1) values are in
-/// SI units. Requires ≥ 1 row.
+/// data parallelism, memory of a rank with its verdict, and the largest part of the step. A second
+/// table has the parts, which add up. In records and JSON ("dlscale.branch_prediction", version 1)
+/// values are in SI units. Requires ≥ 1 row.
 Document branch_document(const BranchAnswer& answer);
+
+/// The verdicts on memory alone, for `--fits`. The same records and JSON.
+Document branch_fit_document(const BranchAnswer& answer);
 
 }  // namespace dlscale::report

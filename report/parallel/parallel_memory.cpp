@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <set>
@@ -13,6 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
+#include "report/parallel/memory_bar.hpp"
 #include "report/parallel/parallel_rows.hpp"
 #include "report/table/field_table.hpp"
 
@@ -103,26 +103,12 @@ std::vector<StageRow> stage_rows(const ParallelRow& plan, const AnsweredPlan& fr
   return rows;
 }
 
-/// A bar of the card, a letter a kind: "WWGGOOOOAAAA······". What does not fit stands behind "|".
 std::string bar(const MemoryParts& parts, double device) {
-  constexpr double width = 60;
-  constexpr double widest = 84;
-  std::string cells;
-  std::string legend;
-  double sum = 0;
+  std::vector<BarPart> kinds;
   for (const KindGroup& group : groups) {
-    sum += group.bytes(parts);
-    const double end = std::min(widest, std::round(width * sum / device));
-    const auto more =
-        static_cast<std::size_t>(std::max(0.0, end - static_cast<double>(cells.size())));
-    if (more == 0) continue;
-    cells.append(more, group.letter);
-    legend += fmt::format("{}{} {}", legend.empty() ? "" : ", ", group.letter, group.name);
+    kinds.push_back({group.name, group.letter, group.bytes(parts)});
   }
-  const auto card = static_cast<std::size_t>(width);
-  if (cells.size() < card) cells.append(card - cells.size(), '.');
-  if (cells.size() > card) cells.insert(card, "|");
-  return fmt::format("[{}] {}", cells, legend);
+  return memory_bar(kinds, device);
 }
 
 /// The sources of the interval of the need.

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import pathlib
 import re
+import tempfile
 
 from program import ProgramTest, main, run
 
@@ -169,21 +171,105 @@ class PredictParallel(ProgramTest):
         self.assert_refused(run("predict", "--network", "gpt2", "--cluster", "dgx_h100", "--ranks", 8, "--fits"), 2, "--parallel")
 
     def test_other_networks_are_cut_by_their_layers(self):
-        words = [*RESNET, "--ranks", 8, "--parallel", "stages=4,schedule=gpipe,micro_batches=8"]
-        answer = json.loads(self.answered(*words, "--format", "json"))
-        self.assertEqual(answer["schema"], "dlscale.stages")
-        self.assertAlmostEqual(sum(part["time_s"] for part in answer["parts"]) / answer["iteration_s"], 1, places=9)
-        self.assertEqual([stage["stage"] for stage in answer["stages"]], [0, 1, 2, 3])
-        self.assertEqual(answer["micro_batch"], 4)
-        rows = list(csv.DictReader(io.StringIO(self.answered(*words, "--format", "csv"))))
-        self.assertEqual([row["fits"] for row in rows], ["yes"] * 4)
-        self.assertEqual(self.answered(*words, "--fits").count("Fits: stage"), 1)
-        self.assertNotIn("images/s", self.answered(*words, "--fits"))
-        self.assert_refused(run(*words, "--memory"), 2, "--memory")
-        self.assertIn("more nodes like the 1", self.answered(*RESNET, "--ranks", 16, "--parallel", "stages=4,micro_batches=4"))
-        too_large = run("predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 65536, "--parallel", "stages=8,micro_batches=8", "--fits")
-        self.assertEqual(too_large.returncode, 2)
-        self.assertIn("Does not fit: stage", too_large.stdout)
+        words = [*RESNET, "--ranks", "8,16", "--parallel", "stages=4,schedule=gpipe,micro_batches=4", "--parallel", "stages=2,micro_batches=4"]
+        rows = self.plans(*words)
+        self.assertEqual([row["plan"] for row in rows], [
+            "data=2,stages=4,schedule=gpipe,micro_batches=4", "data=4,stages=4,schedule=gpipe,micro_batches=4",
+            "data=4,stages=2,micro_batches=4", "data=8,stages=2,micro_batches=4"])
+        for row in rows:
+            parts = ["t_compute_s", "t_unequal_s", "t_bubble_s", "t_stage_messages_s", "t_strips_s", "t_gradients_s", "t_input_s"]
+            self.assertAlmostEqual(sum(row[part] for part in parts) / row["t_iter_s"], 1, places=9)
+            self.assertTrue(row["t_iter_low_s"] < row["t_iter_s"] < row["t_iter_high_s"], row)
+            self.assertTrue(row["speedup_low"] < row["speedup"] < row["speedup_high"] <= row["ranks"], row)
+            self.assertAlmostEqual(row["samples_per_s"] * row["t_iter_s"] / 64, 1, places=9)
+        self.assertEqual([row["micro_batch"] for row in rows], [8, 4, 4, 2])
+        text = self.answered(*words)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100, text)
+        for word in ["images/s", "speed-up", "fits", "bound by", "(90 %", "more nodes like the 1", "A: stages=4", "B: stages=2", "Next: "]:
+            self.assertIn(word, " ".join(text.split()))
+        csv_rows = list(csv.DictReader(io.StringIO(self.answered(*words, "--format", "csv"))))
+        self.assertEqual([row["fits"] for row in csv_rows], ["yes"] * 4)
+        left_out = " ".join(self.answered(*RESNET, "--ranks", "6,8", "--parallel", "stages=4,micro_batches=4").split())
+        self.assertIn("left out: ", left_out)
+
+    def test_stages_have_a_verdict_and_memory(self):
+        words = [*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=8"]
+        fits = self.answered(*words, "--fits")
+        self.assertEqual(fits.count("Fits: stage"), 1)
+        self.assertNotIn("images/s", fits)
+        text = self.answered(*words, "--memory")
+        for word in ["states", "activations", "[A", "Fits: stage"]:
+            self.assertIn(word, text)
+        plan = self.plans(*words, "--memory")[0]
+        self.assertEqual([stage["stage"] for stage in plan["stages"]], [0, 1, 2, 3])
+        self.assertAlmostEqual(max(stage["memory_bytes"] for stage in plan["stages"]) / plan["memory_bytes"], 1, places=12)
+        for stage in plan["stages"]:
+            kinds = [stage[kind] for kind in ["states_bytes", "activations_bytes", "gradients_bytes", "batch_bytes"]]
+            self.assertAlmostEqual(sum(kinds) / stage["memory_bytes"], 1, places=12)
+        too_large = ["predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 65536, "--parallel"]
+        for option in [["--fits"], ["--fits", "--memory"]]:
+            text = self.answered(*too_large, "stages=8,micro_batches=8", *option, code=2)
+            self.assertRegex(text, "Does not fit: stage [1-8] of 8")
+        self.answered(*too_large, "stages=8,micro_batches=8", "--parallel", "stages=8,micro_batches=4096", "--fits", code=2)
+
+    def test_stages_are_explained_and_traced(self):
+        words = [*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=8"]
+        text = self.answered(*words, "--explain")
+        for word in ["waiting for input", "of kernels and input", "of pipelines", "in flight"]:
+            self.assertIn(word, " ".join(text.split()))
+        plan = self.plans(*words, "--explain")[0]
+        self.assertEqual(len(plan["stages"]), 4)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trace.json"
+            self.answered(*words, "--trace", path)
+            events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+        names = {event["args"]["name"] for event in events if event.get("name") == "thread_name"}
+        self.assertEqual(names, {f"stage {stage}" for stage in range(1, 5)})
+        ends = [event["ts"] + event["dur"] for event in events if event.get("ph") == "X"]
+        self.assertAlmostEqual(max(ends) / 1e6 / (plan["t_iter_s"] - plan["t_input_s"]), 1, places=4)
+
+    def test_a_measured_iteration_of_stages_is_met(self):
+        words = [*RESNET, "--ranks", "8,16", "--parallel", "stages=4,micro_batches=4"]
+        before = self.plans(*words)
+        seconds = 1.1 * before[0]["t_iter_s"]
+        one, other = self.plans(*words, "--measured", f"8={seconds} s")
+        self.assertAlmostEqual(one["t_iter_s"] / seconds, 1, places=6)
+        self.assertAlmostEqual(one["t_iter_high_s"] / seconds, 1.03, places=6)
+        self.assertAlmostEqual(other["t_iter_s"] / before[1]["t_iter_s"], 1.1, places=6)
+        text = " ".join(self.answered(*words, "--measured", f"8={seconds} s").split())
+        self.assertIn("moved by your point at 8 GPUs", text)
+        self.assertIn("check its batch", " ".join(self.answered(*words, "--measured", "8=100 s").split()))
+
+    def test_a_stage_may_be_a_core(self):
+        words = ["predict", "--network", "resnet110_v2", "--cluster", "frontera", "--global-batch", 64, "--parallel", "stages=8,data=1,micro_batches=8"]
+        sockets = self.plans(*words)[0]
+        cores = self.plans(*words, "--cores-per-rank", 1)[0]
+        self.assertAlmostEqual(cores["t_compute_s"] / sockets["t_compute_s"], 28, delta=2)
+        self.assertIn("one of the 2 processors of a node", " ".join(self.answered(*words).split()))
+        text = " ".join(self.answered(*words, "--cores-per-rank", 1).split())
+        self.assertIn("on 8 cores of frontera", text)
+        self.assertIn("56 ranks a node", text)
+        self.assert_refused(run(*words, "--cores-per-rank", 57), 2, "has 56 cores")
+        self.assert_refused(run(*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=4", "--cores-per-rank", 1), 2, "--cores-per-rank")
+        self.assert_refused(run(*LLAMA, "--ranks", 64, "--parallel", PLAN, "--cores-per-rank", 1), 2, "--cores-per-rank")
+
+    def test_images_may_be_cut_into_strips(self):
+        words = ["predict", "--network", "resnet50", "--cluster", "v100x16_ib100", "--global-batch", 16]
+        one, two = self.plans(*words, "--parallel", "data=1", "--parallel", "data=1,context=2")
+        self.assertEqual(one["t_strips_s"], 0)
+        self.assertGreater(two["t_strips_s"], 0)
+        self.assertLess(two["t_compute_s"], one["t_compute_s"])
+        self.assertLess(two["memory_bytes"], one["memory_bytes"])
+        text = self.answered(*words, "--parallel", "data=1,context=2")
+        self.assertIn("+ strips", text)
+        self.assert_refused(run(*words, "--parallel", "data=1,context=16"), 2, "Take at most 7")
+
+    def test_stages_refuse_what_they_do_not_answer(self):
+        words = [*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=4"]
+        self.assert_refused(run(*words, "--tokens", "1T"), 2, "--tokens")
+        self.assert_refused(run(*words, "--cost-per-gpu-hour", 2), 2, "--cost-per-gpu-hour")
+        self.assert_refused(run(*words, "--trace", "-"), 2, "Name a file")
+        self.assert_refused(run("predict", "--network", "resnet50", "--cluster", "dgx_h100", "--ranks", 8, "--parallel", "stages=4"), 2, "--global-batch")
 
     def test_out_of_core_says_where_nothing_fits(self):
         words = ["predict", "--network", "vgg16", "--cluster", "dgx_h100", "--out-of-core", "--batch"]
@@ -218,6 +304,13 @@ class PredictParallel(ProgramTest):
         self.assertIn("images/s", images)
         self.assertIn("no fitted training with branches", images)
 
+    def test_branches_have_a_verdict(self):
+        words = ["predict", "--network", "t5_large", "--sequence", 512, "--cluster", "lassen", "--ranks", 16, "--parallel", "branches=8", "--global-batch"]
+        text = self.answered(*words, 16, "--fits")
+        self.assertIn("by data=2,branches=8: Fits: a GPU needs", text)
+        self.assertEqual([row["fits"] for row in self.plans(*words, 16, "--fits")][1], "yes")
+        self.assertIn("Does not fit", self.answered(*words, 4096, "--fits", code=2))
+
     def test_branches_go_with_data_alone(self):
         words = ["predict", "--network", "t5_large", "--cluster", "lassen", "--ranks", 64, "--parallel"]
         for plan in ["branches=8,zero=1", "tensor=2,branches=2", "branches=2,stages=2", "context=2,branches=2", "branches=2,experts=2"]:
@@ -226,7 +319,7 @@ class PredictParallel(ProgramTest):
         self.assert_refused(run(*words, "branches=3"), 2, "do not divide 64")
         self.assert_refused(run(*words, "data=4,branches=2"), 2, "64")
         self.assert_refused(run(*words, "branches=32"), 2, "Write a divisor of 16.")
-        for option in [["--fits"], ["--framework", "megatron"], ["--explain"], ["--memory"], ["--notes"], ["--tokens", "3T"]]:
+        for option in [["--framework", "megatron"], ["--explain"], ["--memory"], ["--notes"], ["--tokens", "3T"]]:
             self.assert_refused(run(*words, "branches=2", *option), 2, option[0])
         self.assert_refused(run(*words, "branches=2", "--dtype", "fp8"), 2, "--dtype fp8")
         self.assert_refused(run("predict", "--network", "vgg16", *words[3:], "branches=2"), 2, "vgg16")
@@ -237,9 +330,8 @@ class PredictParallel(ProgramTest):
     def test_faults_of_plans_are_told(self):
         for plan, told in [("tensor=0", "tensor is 0"), ("tensor=100000,stages=100000", "1e+10 ranks"), ("tensor=3", "tensor"), ("tensor=8,colour=2", "colour"), ("tensor=8,stages=64,micro_batch=1", "stages")]:
             self.assert_refused(run(*LLAMA, "--ranks", {"tensor=3": 24}.get(plan, 512), "--parallel", plan), 2, told)
-        for plan, told in [("tensor=8", "the plan has tensor"), ("stages=3", "are 3 ranks"), ("stages=2,micro_batches=5", "micro_batches is 5")]:
+        for plan, told in [("tensor=8", "the plan has tensor"), ("stages=3", "do not divide 8"), ("stages=2,micro_batches=5", "micro_batches is 5")]:
             self.assert_refused(run(*RESNET, "--ranks", 8, "--parallel", plan), 2, told)
-        self.assert_refused(run(*RESNET, "--ranks", 8, "--parallel", "stages=2", "--explain"), 2, "--explain")
         self.assert_refused(run("predict", "--network", "gpt2", "--cluster", "stampede2_skx", "--ranks", 8, "--global-batch", 64,
                                 "--parallel", "data=8"), 2, "stampede2_skx")
         self.assert_refused(run(*SMALL, "--ranks", 8, "--parallel", "data=8,micro_batch=1", "--measured", "8=fast"), 2, "--measured")

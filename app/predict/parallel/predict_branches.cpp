@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "app/cli/rank0_error.hpp"
@@ -34,6 +35,12 @@ void refuse_other_keys(const ParallelPlan& plan) {
                   "timed beside "
                   "data parallelism alone. Leave the other keys out.",
                   parallel::to_text(plan)));
+}
+
+[[noreturn]] void refuse_beside_branches(std::string_view option) {
+  throw ConfigError(fmt::format(
+      "{} does not go with branches, whose one table rests on data sheets alone. Leave it out.",
+      option));
 }
 
 void refuse_other_options(const ParallelInputs& inputs) {
@@ -80,7 +87,11 @@ class Branches {
     const model::BranchIteration one = iteration(plan, ranks);
     if (compared_.insert(ranks).second) add_row(data, ranks, alone, alone);
     if (plan.branches > 1) add_row(plan, ranks, one, alone);
+    if (one.memory > answer_->device_memory) all_fit_ = false;
   }
+
+  /// Whether all plans that were added fit their GPUs.
+  [[nodiscard]] bool all_fit() const { return all_fit_; }
 
  private:
   [[nodiscard]] model::BranchIteration iteration(const ParallelPlan& plan, int ranks) const {
@@ -101,6 +112,7 @@ class Branches {
   report::BranchAnswer* answer_;
   Run run_;
   std::set<int> compared_ = {};  ///< ranks that have a row of data parallelism
+  bool all_fit_ = true;
 };
 
 /// Adds the rows of all plans, by number of ranks. One that cannot run is left out with a note,
@@ -130,14 +142,8 @@ void add_rows(Branches& branches, const std::vector<AskedPlan>& plans,
 
 }  // namespace
 
-void refuse_beside_branches(std::string_view option) {
-  throw ConfigError(fmt::format(
-      "{} does not go with branches, whose one table rests on data sheets alone. Leave it out.",
-      option));
-}
-
-report::Document predict_branches(const ParallelInputs& inputs,
-                                  const std::vector<AskedPlan>& plans) {
+BranchesAnswer predict_branches(const ParallelInputs& inputs, const std::vector<AskedPlan>& plans,
+                                bool fits) {
   for (const AskedPlan& plan : plans) refuse_other_keys(plan.plan);
   refuse_other_options(inputs);
   const TrainingOptions& training = *inputs.training;
@@ -156,7 +162,8 @@ report::Document predict_branches(const ParallelInputs& inputs,
   }
   Branches branches(network, machine, training, answer);
   add_rows(branches, plans, inputs.ranks, answer);
-  return report::branch_document(answer);
+  return {fits ? report::branch_fit_document(answer) : report::branch_document(answer),
+          branches.all_fit()};
 }
 
 }  // namespace dlscale::app

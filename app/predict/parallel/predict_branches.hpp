@@ -1,5 +1,4 @@
 #pragma once
-#include <string_view>
 #include <vector>
 
 #include "app/predict/parallel/asked_plan.hpp"
@@ -8,13 +7,16 @@
 
 namespace dlscale::app {
 
-/// Throws ConfigError, since `option` asks what an answer about branches does not hold.
-[[noreturn]] void refuse_beside_branches(std::string_view option);
+/// An answer of predict_branches().
+struct BranchesAnswer {
+  report::Document document;
+  bool fits = false;  ///< whether every plan that was asked for fits its GPUs
+};
 
 /// Plans of data and branches alone on a cluster of data sheets, for any network, beside data
-/// parallelism on as many ranks. Throws ConfigError, also for plans with other keys and for options
-/// that only plans of transformers know.
-report::Document predict_branches(const ParallelInputs& inputs,
-                                  const std::vector<AskedPlan>& plans);
+/// parallelism on as many ranks; with `fits` their verdicts alone. Throws ConfigError, also for
+/// plans with other keys and for options that only plans of transformers know.
+BranchesAnswer predict_branches(const ParallelInputs& inputs, const std::vector<AskedPlan>& plans,
+                                bool fits);
 
 }  // namespace dlscale::app

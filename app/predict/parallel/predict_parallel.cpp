@@ -323,20 +323,25 @@ void PredictParallel::declare(CLI::App& verb) {
           ->needs(verb.get_option("--cluster"));
   verb.add_flag("--fits", fits_, "Say whether the plans of --parallel fit (exit code 2: no)")
       ->needs(plans);
+  cores_ = verb.get_option("--cores-per-rank");
   dtype_ = verb.get_option("--dtype");
   dtype_->description(dtype_->get_description() + "; of plans also fp8, fp4");
-  exclude_others(verb, *plans, {"--network",      "--sequence",
-                                "--cluster",      "--ranks",
-                                "--global-batch", "--framework",
-                                "--dtype",        "--memory",
-                                "--fits",         "--measured",
-                                "--notes",        "--inter-node-bandwidth",
-                                "--explain",      "--trace",
-                                "--tokens",       "--cost-per-gpu-hour",
-                                "--mtbf",         "--checkpoint-every",
-                                "--spares",       "--power",
-                                "--format",       "--color",
-                                "--output"});
+  exclude_others(verb, *plans, {"--network",        "--sequence",
+                                "--cluster",        "--ranks",
+                                "--global-batch",   "--framework",
+                                "--dtype",          "--memory",
+                                "--fits",           "--measured",
+                                "--notes",          "--inter-node-bandwidth",
+                                "--explain",        "--trace",
+                                "--tokens",         "--cost-per-gpu-hour",
+                                "--mtbf",           "--checkpoint-every",
+                                "--spares",         "--power",
+                                "--cores-per-rank", "--format",
+                                "--color",          "--output"});
+}
+
+bool PredictParallel::states_cores() const {
+  return cores_->count() > 0;
 }
 
 bool PredictParallel::has_branches() const {
@@ -355,9 +360,9 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   std::vector<AskedPlan> plans;
   std::ranges::transform(plans_, std::back_inserter(plans), asked_plan);
   if (has_branches()) {
-    if (fits_) refuse_beside_branches("--fits");
-    output.write(predict_branches(inputs, plans));
-    return ExitCode::ok;
+    const BranchesAnswer answer = predict_branches(inputs, plans, fits_);
+    output.write(answer.document);
+    return fits_ && !answer.fits ? ExitCode::bad_input : ExitCode::ok;
   }
   const bool is_dtype_stated = dtype_->count() > 0;
   TrainingOptions usual_length = training;

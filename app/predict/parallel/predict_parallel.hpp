@@ -46,6 +46,7 @@ class PredictParallel {
   /// Whether any plan computes sub-graphs side by side. Throws ConfigError for a faulty plan.
   [[nodiscard]] bool has_branches() const;
   [[nodiscard]] bool fits() const { return fits_; }
+  [[nodiscard]] bool states_cores() const;  ///< whether --cores-per-rank was given
   /// Answers and writes. With --fits, ExitCode::bad_input if a plan does not fit. Throws
   /// ConfigError.
   [[nodiscard]] ExitCode predict(const ParallelInputs& inputs, const DocumentOutput& output) const;
@@ -54,6 +55,7 @@ class PredictParallel {
   std::vector<std::string> plans_;
   bool fits_ = false;
   CLI::Option* dtype_ = nullptr;
+  CLI::Option* cores_ = nullptr;
 };
 
 /// The format of products as --dtype names it: bf16 where it was not stated.

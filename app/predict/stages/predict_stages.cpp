@@ -3,67 +3,168 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "app/cli/number_sweep.hpp"
+#include "app/cli/rank0_error.hpp"
+#include "app/predict/parallel/asked_plan.hpp"
+#include "core/base/error.hpp"
 #include "core/parallel/plan.hpp"
 #include "core/parallel/plan_text.hpp"
+#include "core/results/trace_event.hpp"
+#include "core/system/output.hpp"
+#include "core/system/output_file.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
 #include "model/memory/transformer_shape.hpp"
+#include "model/parallel/stages/measured_stages.hpp"
 #include "model/parallel/stages/predict_stages.hpp"
-#include "report/prediction/stages_table.hpp"
+#include "model/parallel/stages/staged_timeline.hpp"
+#include "report/parallel_explain/parallel_trace.hpp"
+#include "report/stages/stages_table.hpp"
 
 namespace dlscale::app {
 namespace {
 
-/// Refuses what is answered for transformers alone.
+using parallel::ParallelPlan;
+using report::StagedAnswer;
+using report::StagedAnswers;
+
+/// Refuses what has no answer for such networks.
 void refuse_others(const Network& network, const StagesQuestion& question) {
-  if (question.plans.size() > 1) {
+  if (!question.tokens.empty()) {
     throw ConfigError(fmt::format(
-        "--parallel names {} plans, and {} is answered by its layers, stage by stage. Name one.",
-        question.plans.size(), network.name()));
-  }
-  if (question.other == "--memory") {
-    throw ConfigError(fmt::format(
-        "--memory adds nothing for {}, whose answer has the memory of each stage. Leave "
-        "it out.",
-        network.name()));
-  }
-  if (!question.other.empty()) {
-    throw ConfigError(
-        fmt::format("{} goes with plans of transformers, and {} is predicted by its layers. Leave "
-                    "it out.",
-                    question.other, network.name()));
+        "--tokens goes with plans of decoders, and {} trains on {}. Multiply the step by the "
+        "iterations of your training, or ask predict --epochs without --parallel.",
+        network.name(), network.samples()));
   }
   if (question.global_batch) return;
   throw ConfigError("--parallel leaves the batch of all ranks open. Add --global-batch.");
 }
 
-/// Whether the fullest rank has room, in a sentence.
-std::string verdict_sentence(const model::StagedTraining& training) {
-  if (training.device_memory <= Bytes()) {
-    return "Unknown whether it fits: the cluster states no memory of its devices.";
+/// Sets what a rank is: a device, or as many cores of a processor as were stated. Returns the word
+/// for ranks, and a note on processors.
+std::pair<std::string, std::string> set_ranks(const Cluster& cluster, int cores, Run& run) {
+  if (cluster.device.kind == DeviceKind::gpu) {
+    if (cores == 0) return {"GPUs", ""};
+    throw ConfigError(
+        fmt::format("--cores-per-rank says what a rank is on processors, and the ranks of cluster "
+                    "{} are GPUs. Leave it out.",
+                    cluster.name));
   }
-  const auto fullest = std::ranges::max_element(training.memory, {}, &model::PartMemory::total);
-  return fmt::format("{}: stage {}, the fullest, needs {:.3g} of {:.3g} GB.",
-                     training.fits() ? "Fits" : "Does not fit", fullest - training.memory.begin(),
-                     fullest->total().si() / 1e9, training.device_memory.si() / 1e9);
+  if (cores == 0) {
+    return {"processors",
+            fmt::format("A rank is one of the {} of a node; --cores-per-rank 1 makes it a core.",
+                        counted(cluster.devices_per_node, "processor"))};
+  }
+  if (cores > cluster.host.cores) {
+    throw ConfigError(
+        fmt::format("--cores-per-rank is {}, and a node of cluster {} has {}. Take "
+                    "fewer.",
+                    cores, cluster.name, counted(cluster.host.cores, "core")));
+  }
+  run.ranks_per_node = cluster.host.cores / cores;
+  return {cores == 1 ? "cores" : "ranks",
+          fmt::format("A rank is {}, with its share of the processor: {} a node.",
+                      counted(cores, "core"), counted(run.ranks_per_node, "rank"))};
 }
 
-/// Completes the plan by the number of ranks, and returns that.
-int complete(const StagesQuestion& question, parallel::ParallelPlan& plan) {
-  const std::string& text = question.plans.front();
-  const bool states_data = text.starts_with("data=") || text.find(",data=") != std::string::npos;
-  if (question.ranks.empty()) {
-    constexpr std::int64_t most = 1'000'000'000;
-    return static_cast<int>(std::min(std::int64_t{plan.data} * plan.stages, most));
+/// Answers plans on one machine, with the measured points of the first plan.
+class Stages {
+ public:
+  Stages(const Network& network, const model::Machine& machine, Run run, std::int64_t global_batch)
+      : network_(&network), machine_(&machine), run_(std::move(run)), batch_(global_batch) {}
+
+  /// Takes the points, whose replicas follow their ranks. Returns doubts on them, in sentences.
+  std::vector<std::string> measure(AskedPlan plan, const std::vector<MeasuredIteration>& points) {
+    if (machine_->fitted) {
+      throw ConfigError("--measured sharpens answers from data sheets alone. Leave it out.");
+    }
+    measured_ = plan.plan;
+    plan.states_data = false;
+    std::vector<std::string> doubts;
+    for (const MeasuredIteration& point : points) {
+      const model::StagedTraining before = predict(plan.on(point.ranks), point.ranks);
+      points_.push_back({point.ranks, point.time, before.total});
+      if (point.time >= before.low() && point.time <= before.high()) continue;
+      doubts.push_back(fmt::format(
+          "Your point at {} ranks, {}, lies outside of the 90 % interval of its prediction, {} to "
+          "{}, and is followed all the same: check its batch, plan and framework.",
+          point.ranks, to_text(point.time), to_text(before.low()), to_text(before.high())));
+    }
+    return doubts;
   }
-  const std::vector<int> ranks = swept_counts("--ranks", question.ranks);
-  if (ranks.size() > 1) {
+
+  [[nodiscard]] StagedAnswer answer(const ParallelPlan& plan, int ranks) const {
+    StagedAnswer row{plan, ranks, predict(plan, ranks)};
+    if (points_.empty()) return row;
+    ParallelPlan alike = plan;
+    alike.data = measured_.data;
+    model::meet_points(points_, ranks, alike == measured_, row.training);
+    return row;
+  }
+
+ private:
+  [[nodiscard]] model::StagedTraining predict(const ParallelPlan& plan, int ranks) const {
+    Run run = run_;
+    run.ranks = ranks;
+    return model::predict_stages(*network_, *machine_, run, plan, batch_);
+  }
+
+  const Network* network_;
+  const model::Machine* machine_;
+  Run run_;
+  std::int64_t batch_;
+  ParallelPlan measured_ = {};
+  std::vector<model::StagedPoint> points_ = {};
+};
+
+/// Adds the rows of all plans. One that cannot run is left out with a note, unless it is the only
+/// one.
+void add_staged_rows(const Stages& stages, const std::vector<AskedPlan>& plans,
+                     const std::vector<std::string>& ranks, StagedAnswers& answers) {
+  std::vector<std::string> left_out;
+  for (const AskedPlan& plan : plans) {
+    const std::vector<int> counts = ranks_of(plan, ranks);
+    for (const int count : counts) {
+      try {
+        answers.rows.push_back(stages.answer(plan.on(count), count));
+      } catch (const ConfigError& error) {
+        if (plans.size() == 1 && counts.size() == 1) throw;
+        left_out.push_back(fmt::format("left out: {} on {}: {}", parallel::to_text(plan.plan),
+                                       counted(count, "rank"), sentence_of(error)));
+      }
+    }
+  }
+  if (answers.rows.empty()) {
+    throw ConfigError(fmt::format("No plan can run. The first {}", left_out.front()));
+  }
+  std::ranges::move(left_out, std::back_inserter(answers.notes));
+}
+
+/// Writes the time line of each plan for ui.perfetto.dev, completely or not at all.
+void trace_stages(const StagedAnswers& answers, const std::string& path) {
+  if (path == "-") {
     throw ConfigError(
-        "--ranks names several numbers, and a plan in stages is answered for one. Name one.");
+        "--trace - would mix the time line with the answer on standard output. Name a file.");
   }
-  if (!states_data && ranks.front() % plan.stages == 0) plan.data = ranks.front() / plan.stages;
-  return ranks.front();
+  refuse_shared_output(path, fmt::format("the trace {}", path));
+  refuse_foreign_file(path, "a trace of dlscale", is_trace);
+  std::vector<report::TracedPlan> plans;
+  for (const StagedAnswer& row : answers.rows) {
+    const std::string plan = parallel::to_text(row.plan);
+    plans.push_back({fmt::format("{} on {}{}{}", answers.network, answers.cluster,
+                                 plan.empty() ? "" : ", ", plan),
+                     row.training.shape, model::staged_timeline(row.training, row.plan),
+                     row.training.total});
+  }
+  write_output(path, report::parallel_trace(plans));
+}
+
+report::Document document_of(const StagedAnswers& answers, const StagesQuestion& question) {
+  if (question.explain) return report::stages_explanation_document(answers);
+  if (question.memory) return report::stages_memory_document(answers);
+  return question.fits ? report::stages_fit_document(answers) : report::stages_document(answers);
 }
 
 }  // namespace
@@ -79,21 +180,37 @@ bool is_cut_by_layers(const Network& network) {
 
 StagesAnswer stages_answer(const Network& network, const model::Machine& machine, Run run,
                            const StagesQuestion& question) {
+  std::vector<AskedPlan> plans;
+  std::ranges::transform(question.plans, std::back_inserter(plans), asked_plan);
   refuse_others(network, question);
-  parallel::ParallelPlan plan = parallel::parse_plan(question.plans.front());
-  if (plan.stages < 1 || plan.data < 1) parallel::check(plan, 1, {});  // throws
-  run.ranks = complete(question, plan);
-  const model::StagedTraining training =
-      model::predict_stages(network, machine, run, plan, *question.global_batch);
-  report::Document document = report::stages_document({run, plan, training});
-  const bool too_large = training.device_memory > Bytes() && !training.fits();
-  if (question.fits) {
-    document.lead = verdict_sentence(training);
-    document.tables.clear();
-  } else if (too_large) {
-    document.lead += " " + verdict_sentence(training);
+  StagedAnswers answers;
+  answers.network = network.name();
+  answers.cluster = machine.cluster.name;
+  answers.dtype = dtype_name(run.dtype);
+  answers.samples = network.samples();
+  answers.global_batch = *question.global_batch;
+  answers.all_notes = question.notes;
+  const auto [workers, note] = set_ranks(machine.cluster, question.cores_per_rank, run);
+  answers.workers = workers;
+  if (!note.empty()) answers.notes.push_back(note);
+  Stages stages(network, machine, run, answers.global_batch);
+  if (question.measured->is_given()) {
+    const double tokens = std::max(1, network.is_over_sequences() ? network.input().height : 1);
+    const auto points =
+        question.measured->iterations(static_cast<double>(answers.global_batch), tokens);
+    std::ranges::move(stages.measure(plans.front(), points), std::back_inserter(answers.notes));
+    std::ranges::transform(points, std::back_inserter(answers.measured), &MeasuredIteration::ranks);
   }
-  return {std::move(document), training.fits()};
+  add_staged_rows(stages, plans, question.ranks, answers);
+  answers.next = fmt::format(
+      "{}Next: --explain by stage   --memory   --fits   --notes",
+      answers.measured.empty()
+          ? fmt::format("Sharper: --measured \"{}=SECONDS s\"   ", answers.rows.front().ranks)
+          : "");
+  if (!question.trace.empty()) trace_stages(answers, question.trace);
+  const bool all_fit = std::ranges::all_of(
+      answers.rows, [](const StagedAnswer& row) { return row.training.fits(); });
+  return {document_of(answers, question), all_fit};
 }
 
 }  // namespace dlscale::app

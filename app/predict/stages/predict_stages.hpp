@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/error.hpp"
+#include "app/options/measured_option.hpp"
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
@@ -19,20 +19,27 @@ bool is_cut_by_layers(const Network& network);
 /// A question of `predict --parallel` about such a network.
 struct StagesQuestion {
   std::vector<std::string> plans;  ///< as typed
-  std::vector<std::string> ranks;  ///< as typed; empty: those of the plan
+  std::vector<std::string> ranks;  ///< as typed; may be empty
   std::optional<std::int64_t> global_batch = {};
-  bool fits = false;       ///< asks for the verdict alone
-  std::string other = {};  ///< an option that transformers alone have, if one was given
+  const MeasuredOption* measured = nullptr;  ///< not null
+  int cores_per_rank = 0;                    ///< on processors; 0: not stated, a rank is one
+  bool fits = false;                         ///< asks for the verdict alone
+  bool memory = false;
+  bool explain = false;
+  bool notes = false;
+  std::string trace = {};   ///< a file for a time line; empty: none
+  std::string tokens = {};  ///< as typed, refused; empty: not given
 };
 
 struct StagesAnswer {
   report::Document document;
-  bool fits = false;  ///< whether each rank's memory holds its need
+  bool fits = false;  ///< whether each rank's memory holds its need, by every plan
 };
 
-/// Answers by model::predict_stages(); `run` gives all but ranks and batch. A plan that does not
-/// state data gets as many copies as the ranks allow. Throws ConfigError as that does, and for what
-/// it does not answer.
+/// Answers by model::predict_stages(), a row for each plan and number of ranks; `run` gives all but
+/// ranks and batch. A plan that does not state data gets as many copies as the ranks allow. One
+/// that cannot run is left out with a note, unless it is the only one. Writes the time line, if one
+/// is asked for. Throws ConfigError as predict_stages() does, and for what it does not answer.
 StagesAnswer stages_answer(const Network& network, const model::Machine& machine, Run run,
                            const StagesQuestion& question);
 

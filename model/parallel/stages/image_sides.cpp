@@ -41,29 +41,6 @@ LayerKind without_size(const Layer& layer) {
   return kind;
 }
 
-/// Rows above and below that a layer reads to make one row.
-int rows_beside(const Layer& layer) {
-  if (const auto* filter = std::get_if<Convolution>(&layer.kind)) {
-    return filter->dilation * (filter->kernel_h - 1) / 2;
-  }
-  if (const auto* pooling = std::get_if<Pooling>(&layer.kind)) {
-    const bool global = pooling->kernel_h == layer.input_shapes.front().height;
-    return global ? 0 : (pooling->kernel_h - 1) / 2;
-  }
-  return 0;
-}
-
-/// Rows of neighbours that readers of a layer's output want; a ReLU hands its readers' wishes on.
-int halo_rows(const Network& network, LayerId id) {
-  int most = 0;
-  for (const LayerId reader : network.consumers(id)) {
-    const Layer& layer = network.layer(reader);
-    most = std::max(most, std::holds_alternative<Relu>(layer.kind) ? halo_rows(network, reader)
-                                                                   : rows_beside(layer));
-  }
-  return most;
-}
-
 /// Lengths of runs of layers whose largest sum is as small as it can be, by bisection. Requires at
 /// least as many layers as stages.
 std::vector<int> even_runs(const std::vector<double>& sizes, int stages) {
@@ -114,7 +91,28 @@ int largest_that(int most, Fits fits) {
 
 }  // namespace
 
-Network with_side(const Network& network, int side) {
+int rows_beside(const Layer& layer) {
+  if (const auto* filter = std::get_if<Convolution>(&layer.kind)) {
+    return filter->dilation * (filter->kernel_h - 1) / 2;
+  }
+  if (const auto* pooling = std::get_if<Pooling>(&layer.kind)) {
+    const bool global = pooling->kernel_h == layer.input_shapes.front().height;
+    return global ? 0 : (pooling->kernel_h - 1) / 2;
+  }
+  return 0;
+}
+
+int halo_rows(const Network& network, LayerId id) {
+  int most = 0;
+  for (const LayerId reader : network.consumers(id)) {
+    const Layer& layer = network.layer(reader);
+    most = std::max(most, std::holds_alternative<Relu>(layer.kind) ? halo_rows(network, reader)
+                                                                   : rows_beside(layer));
+  }
+  return most;
+}
+
+Network with_size(const Network& network, int height, int width) {
   std::vector<Network::Node> nodes;
   for (const Layer& layer : network.layers()) {
     if (std::holds_alternative<Input>(layer.kind)) continue;
@@ -122,12 +120,16 @@ Network with_side(const Network& network, int side) {
     for (const LayerId input : layer.inputs) node.inputs.push_back(network.layer(input).name);
     nodes.push_back(std::move(node));
   }
-  Network sized(network.name(), {network.input().channels, side, side}, nodes);
+  Network sized(network.name(), {network.input().channels, height, width}, nodes);
   if (sized.parameter_count() == network.parameter_count()) return sized;
   throw ConfigError(
       fmt::format("{} has layers that read all pixels, so it takes images of {} × {} alone. Take a "
                   "network that pools them first.",
                   network.name(), network.input().height, network.input().width));
+}
+
+Network with_side(const Network& network, int side) {
+  return with_size(network, side, side);
 }
 
 ImageMemory::ImageMemory(const Network& network)

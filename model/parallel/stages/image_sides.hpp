@@ -20,9 +20,17 @@ struct ImageTraining {
   int strips = 1;
 };
 
-/// The same network for square images. Throws ConfigError if `side` is too small for a layer, or
-/// weights depend on the side, as of layers that read all pixels.
-Network with_side(const Network& network, int side);
+/// The same network for images of other sizes. Throws ConfigError if they are too small for a
+/// layer, or weights depend on the size, as of layers that read all pixels.
+Network with_size(const Network& network, int height, int width);
+Network with_side(const Network& network, int side);  ///< of square images
+
+/// Rows above and below one row of the output that a layer reads to make it: (R - 1)/2 of a filter
+/// of R rows.
+int rows_beside(const Layer& layer);
+/// Rows of a neighbouring strip that readers of a layer's output want; a ReLU hands its readers'
+/// wishes on.
+int halo_rows(const Network& network, LayerId id);
 
 /// Memory of a network for images of any side. A class, because a network of a thousand layers
 /// takes long to count. Outputs are taken to grow with the pixels, which is exact for sides that

@@ -46,9 +46,10 @@ void check_schedule_of_messages(const Machine& machine, const Run& run) {
 std::vector<Rank> holders(const ParallelPlan& plan, const parallel::Grid& grid, int stage,
                           int copies) {
   std::set<Rank> ranks;
-  for (int data = 0; data < plan.data; ++data) {
+  for (int copy = 0; copy < plan.data * plan.context; ++copy) {
     parallel::Coordinates place{};
-    along(Axis::data, place) = data;
+    along(Axis::data, place) = copy / plan.context;
+    along(Axis::context, place) = copy % plan.context;
     along(Axis::stages, place) = stage;
     ranks.insert(grid.rank(place));
     if (copies == 1) continue;

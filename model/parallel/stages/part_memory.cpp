@@ -75,6 +75,16 @@ LayerSums LayerSums::with_pixels(double ratio) const {
   return other;
 }
 
+LayerSums LayerSums::with_shares(const std::vector<double>& shares) const {
+  EXPECT(shares.size() == gradients_.size());
+  LayerSums other = *this;
+  for (std::size_t layer = 0; layer < shares.size(); ++layer) {
+    other.kept_[layer + 1] = other.kept_[layer] + shares[layer] * (kept_[layer + 1] - kept_[layer]);
+    other.gradients_[layer] = shares[layer] * gradients_[layer];
+  }
+  return other;
+}
+
 Bytes LayerSums::states(std::size_t layer) const {
   return Bytes(state_bytes_ * (parameters_[layer + 1] - parameters_[layer]));
 }

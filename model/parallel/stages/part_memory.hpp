@@ -47,6 +47,8 @@ class LayerSums {
   LayerSums(const Network& network, const Run& run, PartMemoryRules rules);
   /// The same for images with `ratio` > 0 times as many pixels: outputs of several pixels grow so.
   [[nodiscard]] LayerSums with_pixels(double ratio) const;
+  /// The same with `shares` times the kept outputs and gradients of each layer, > 0.
+  [[nodiscard]] LayerSums with_shares(const std::vector<double>& shares) const;
   /// Layers [first, end) as a part, of which at most `live` ≥ 1 pieces are in flight.
   [[nodiscard]] PartMemory part(std::size_t first, std::size_t end, int live) const;
   [[nodiscard]] Bytes states(std::size_t layer) const;

@@ -16,8 +16,10 @@
 #include "core/network/step.hpp"
 #include "core/parallel/partition.hpp"
 #include "core/parallel/schedule/family.hpp"
+#include "model/parallel/stages/layer_costs.hpp"
 #include "model/parallel/stages/slowest_copy.hpp"
 #include "model/parallel/stages/stage_links.hpp"
+#include "model/parallel/stages/strips.hpp"
 #include "model/sgd_iter/costs/costs.hpp"
 #include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/kernels/kernel_time.hpp"
@@ -33,10 +35,9 @@ using parallel::PipelineShape;
 using parallel::Recompute;
 
 void check_axes(const Network& network, const ParallelPlan& plan) {
-  const std::array<std::pair<std::string_view, bool>, 7> others{
+  const std::array<std::pair<std::string_view, bool>, 6> others{
       {{"tensor", plan.tensor > 1},
        {"sequence_parallel", plan.sequence_parallel},
-       {"context", plan.context > 1},
        {"experts", plan.experts > 1},
        {"branches", plan.branches > 1},
        {"zero", plan.zero > 0},
@@ -44,9 +45,9 @@ void check_axes(const Network& network, const ParallelPlan& plan) {
   for (const auto& [name, asked] : others) {
     if (!asked) continue;
     throw ConfigError(
-        fmt::format("the plan has {}, and {} is predicted by its layers, which are cut into stages "
-                    "and copied for data parallelism alone. Leave it out, or take a transformer of "
-                    "equal layers.",
+        fmt::format("the plan has {}, and {} is predicted by its layers: in stages, in strips of "
+                    "images (context) and in copies for data parallelism. Leave it out, or take a "
+                    "transformer of equal layers.",
                     name, network.name()));
   }
 }
@@ -69,55 +70,22 @@ parallel::NetworkFacts facts_of(const Network& network, const ParallelPlan& plan
 Machine seen_by_rank(Machine machine, const Run& run) {
   Cluster& cluster = machine.cluster;
   cluster.device.memory = {};
-  const int on_node = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
   if (cluster.device.kind != DeviceKind::cpu || machine.fitted) return machine;
-  const double share = std::min(1.0, static_cast<double>(cluster.devices_per_node) / on_node);
+  const double share =
+      std::min(1.0, static_cast<double>(cluster.devices_per_node) / run.ranks_per_node);
   for (auto& [precision, peak] : cluster.device.peak) peak = share * peak;
   cluster.device.memory_bandwidth = share * cluster.device.memory_bandwidth;
   cluster.intra_node.bandwidth = share * cluster.intra_node.bandwidth;
   return machine;
 }
 
-/// Input of one micro-batch on one device.
-struct InputCosts {
-  Seconds load;  ///< by all loader threads of a rank
-  Seconds copy;  ///< to the device, on its path
-};
-
-InputCosts input_costs(const Network& network, const Machine& machine, Run run, Notes& notes) {
-  run.ranks = 1;
-  const IterationCosts costs = iteration_costs(network, machine, run, notes);
-  const bool on_path = run.input_copy == InputCopy::on_path;
-  return {costs.load.value, on_path ? costs.h2d.compute.value : Seconds()};
-}
-
-/// Times of layers for one micro-batch.
-struct LayerCosts {
-  std::vector<Seconds> forward;  ///< by layer
-  std::vector<Seconds> backward;
-  BackwardTimes steps;
-};
-
-LayerCosts layer_costs(const Network& network, const KernelTimes& kernels) {
-  LayerCosts costs;
-  costs.forward.resize(network.layers().size());
-  costs.backward.resize(network.layers().size());
-  for (const Step step : forward_steps(network)) {
-    costs.forward[step.layer.index()] += kernels.time(step).value;
-  }
-  costs.steps.steps = backward_steps(network);
-  for (const Step step : costs.steps.steps) {
-    costs.steps.times.push_back(kernels.time(step).value);
-    costs.backward[step.layer.index()] += costs.steps.times.back();
-  }
-  return costs;
-}
-
 class Staged {
  public:
-  Staged(const Network& network, const Machine& machine, const Run& run, const ParallelPlan& plan,
-         std::int64_t global_batch)
-      : network_(network),
+  /// `network` is a strip of `whole`, or the same.
+  Staged(const Network& whole, const Network& network, const Machine& machine, const Run& run,
+         const ParallelPlan& plan, std::int64_t global_batch)
+      : whole_(whole),
+        network_(network),
         stated_(machine),
         machine_(seen_by_rank(machine, run)),
         run_(run),
@@ -147,15 +115,22 @@ class Staged {
                  {place.nodes()});
     }
     const KernelTimes kernels(network_, machine_, run_, place.ranks_on_node(), notes_);
-    layers_ = layer_costs(network_, kernels);
-    input_ = input_costs(network_, machine_, run_, notes_);
+    const InputCosts input = strip_input();
+    LayerCosts layers = layer_costs(network_, kernels, input, Bound::value);
     sums_.emplace(network_, run_, memory_rules(plan_, machine_.cluster.device.kind));
+    if (plan_.context > 1)
+      sums_ = sums_->with_shares(kept_with_neighbours(network_, plan_.context));
+    strip_messages_ = strip_messages(network_, machine_, run_, plan_);
     links_ = stage_links(machine_, run_, plan_);
-    const NetworkParts parts(network_, cut());
+    const NetworkParts parts(network_, cut(layers));
     result_.layers = parts.lengths();
-    add_times(parts);
-    scale_to_slowest();
-    add_exchange(parts);
+    add_updates(parts);
+    StagedIteration value = computed(parts, layers, Bound::value);
+    slowest_ = slowest_copy(network_, machine_, run_, plan_, schedule_, result_.shape, value.costs);
+    finish(parts, layers, value, notes_);
+    static_cast<StagedIteration&>(result_) = std::move(value);
+    if (plan_.context > 1) add_whole(parts, input);
+    if (!machine_.fitted) add_errors(parts, kernels, input);
     add_memory(parts);
     add_rates();
     result_.notes = notes_.all();
@@ -163,17 +138,27 @@ class Staged {
   }
 
  private:
-  [[nodiscard]] std::vector<int> cut() const;
-  void add_times(const NetworkParts& parts);
-  void scale_to_slowest();
-  void add_exchange(const NetworkParts& parts);
+  [[nodiscard]] InputCosts strip_input();
+  void add_updates(const NetworkParts& parts);
+  void add_whole(const NetworkParts& parts, InputCosts input);
+  [[nodiscard]] Seconds messages_of(const NetworkParts& parts, std::size_t part) const;
+  [[nodiscard]] std::vector<int> cut(const LayerCosts& layers) const;
+  [[nodiscard]] StagedIteration computed(const NetworkParts& parts, const LayerCosts& layers,
+                                         Bound bound) const;
+  void finish(const NetworkParts& parts, LayerCosts& layers, StagedIteration& iteration,
+              Notes& notes) const;
+  void slow_down(const NetworkParts& parts, LayerCosts& layers, StagedIteration& iteration) const;
+  void add_exchange(const NetworkParts& parts, const LayerCosts& layers, StagedIteration& iteration,
+                    Notes& notes) const;
+  void add_errors(const NetworkParts& parts, const KernelTimes& kernels, const InputCosts& input);
   void add_memory(const NetworkParts& parts);
   void add_rates();
-  [[nodiscard]] Seconds input_time() const;
-  [[nodiscard]] Seconds again(std::size_t first, std::size_t end) const;
+  [[nodiscard]] Seconds input_time(const LayerCosts& layers) const;
+  [[nodiscard]] Seconds again(const LayerCosts& layers, std::size_t first, std::size_t end) const;
   [[nodiscard]] Seconds adding(Bytes gradients) const;
 
-  const Network& network_;
+  const Network& whole_;    ///< for whole images
+  const Network& network_;  ///< as a rank computes it
   const Machine& stated_;
   Machine machine_;
   Run run_;  ///< its batch is a micro-batch
@@ -182,11 +167,11 @@ class Staged {
   parallel::NetworkFacts facts_;
   double global_batch_ = 1;
   Notes notes_;
-  LayerCosts layers_;
-  InputCosts input_;
   std::optional<LayerSums> sums_;
   std::vector<StageLink> links_;
-  Seconds alone_;  ///< one device, all micro-batches of its pipeline and the update
+  std::vector<Seconds> strip_messages_;     ///< by layer, one way
+  std::vector<Estimate<Seconds>> updates_;  ///< by part
+  double slowest_ = 1;                      ///< slowest_copy()
   StagedTraining result_;
 };
 
@@ -197,25 +182,64 @@ Seconds Staged::adding(Bytes gradients) const {
   return of_all * passes * gradients / machine_.cluster.device.memory_bandwidth;
 }
 
+/// Every rank of a strip reads whole pictures, and copies its own rows.
+InputCosts Staged::strip_input() {
+  InputCosts input = input_costs(whole_, machine_, run_, notes_);
+  input.copy = 1.0 / plan_.context * input.copy;
+  return input;
+}
+
+void Staged::add_updates(const NetworkParts& parts) {
+  std::vector<double> parameters(parts.count());
+  for (const Layer& layer : network_.layers()) {
+    parameters[parts.part_of(layer.id)] += static_cast<double>(layer.parameter_count());
+  }
+  for (const double count : parameters) {
+    if (count == 0) {
+      updates_.emplace_back();
+    } else {
+      updates_.push_back(update_cost(network_, machine_, run_, Bytes(4.0 * count), notes_).compute);
+    }
+  }
+}
+
+/// The time of one device, which trains whole images.
+void Staged::add_whole(const NetworkParts& parts, InputCosts input) {
+  Notes same;
+  input.copy = static_cast<double>(plan_.context) * input.copy;
+  const KernelTimes kernels(whole_, machine_, run_, 1, same);
+  const LayerCosts layers = layer_costs(whole_, kernels, input, Bound::value);
+  result_.alone = computed(parts, layers, Bound::value).alone;
+}
+
+/// Messages between strips for a micro-batch and part, one way.
+Seconds Staged::messages_of(const NetworkParts& parts, std::size_t part) const {
+  Seconds sum;
+  for (const Layer& layer : network_.layers()) {
+    if (parts.part_of(layer.id) == part) sum += strip_messages_[layer.id.index()];
+  }
+  return sum;
+}
+
 /// Forward of the layers [first, end) of a part that is computed again.
-Seconds Staged::again(std::size_t first, std::size_t end) const {
+Seconds Staged::again(const LayerCosts& layers, std::size_t first, std::size_t end) const {
   if (plan_.recompute == Recompute::none) return {};
   if (plan_.recompute == Recompute::block) {
     end = std::min(end, first + static_cast<std::size_t>(plan_.recompute_layers));
   }
-  const auto from = layers_.forward.begin();
+  const auto from = layers.forward.begin();
   return std::accumulate(from + static_cast<std::ptrdiff_t>(first),
                          from + static_cast<std::ptrdiff_t>(end), Seconds());
 }
 
-std::vector<int> Staged::cut() const {
+std::vector<int> Staged::cut(const LayerCosts& costs) const {
   if (!plan_.stage_layers.empty()) return plan_.stage_layers;
   const int parts = result_.shape.parts();
   std::vector<parallel::StageLayer> layers;
   for (std::size_t layer = 1; layer < network_.layers().size(); ++layer) {
     parallel::StageLayer& own = layers.emplace_back();
-    own.time = layers_.forward[layer] + layers_.backward[layer];
-    if (plan_.recompute == Recompute::full) own.time += layers_.forward[layer];
+    own.time = costs.forward[layer] + costs.backward[layer];
+    if (plan_.recompute == Recompute::full) own.time += costs.forward[layer];
     own.states = sums_->states(layer);
     own.activations = sums_->activations(layer);
     if (!links_.empty()) own.message = 2 * links_.front().time(sums_->crossing(layer));
@@ -232,8 +256,11 @@ std::vector<int> Staged::cut() const {
   return *found;
 }
 
-void Staged::add_times(const NetworkParts& parts) {
-  PipelineCosts& costs = result_.costs;
+/// The costs of all parts but their reduces, and the time of one device.
+StagedIteration Staged::computed(const NetworkParts& parts, const LayerCosts& layers,
+                                 Bound bound) const {
+  StagedIteration iteration;
+  PipelineCosts& costs = iteration.costs;
   std::size_t first = 0;
   for (std::size_t part = 0; part < parts.count(); ++part) {
     const std::size_t end = parts.last_layer(part) + 1;
@@ -241,85 +268,120 @@ void Staged::add_times(const NetworkParts& parts) {
     Seconds backward;
     std::int64_t parameters = 0;
     for (std::size_t layer = first; layer < end; ++layer) {
-      forward += layers_.forward[layer];
-      backward += layers_.backward[layer];
+      forward += layers.forward[layer];
+      backward += layers.backward[layer];
       parameters += network_.layers()[layer].parameter_count();
     }
     const Bytes gradients(4.0 * static_cast<double>(parameters));
-    alone_ += result_.shape.micro_batches * (forward + backward + adding(gradients));
+    iteration.alone += result_.shape.micro_batches * (forward + backward + adding(gradients));
     costs.forward.push_back(forward);
-    costs.backward.push_back(backward + again(first, end) + adding(gradients));
+    costs.backward.push_back(backward + again(layers, first, end) + adding(gradients));
     costs.backward_weights.emplace_back();
-    for (std::size_t step = 0; step < layers_.steps.steps.size(); ++step) {
-      const Step of = layers_.steps.steps[step];
+    for (std::size_t step = 0; step < layers.steps.steps.size(); ++step) {
+      const Step of = layers.steps.steps[step];
       if (of.pass != Pass::backward_filter || parts.part_of(of.layer) != part) continue;
-      costs.backward_weights.back() += layers_.steps.times[step];
+      costs.backward_weights.back() += layers.steps.times[step];
     }
-    Seconds update;
-    if (parameters > 0) {
-      update = update_cost(network_, machine_, run_, gradients, notes_).compute.value;
-    }
-    alone_ += update;
+    const Seconds update = end_of(updates_[part], bound);
+    iteration.alone += update;
     costs.update.push_back(update);
     if (part + 1 < parts.count()) {
       costs.boundary.push_back(links_[part].time(sums_->crossing(end - 1)));
     }
     first = end;
   }
-  alone_ += result_.shape.micro_batches * input_.copy;
+  iteration.alone += result_.shape.micro_batches * layers.copy;
+  return iteration;
 }
 
 /// Computing of all ranks takes as much longer as that of the copy for which the others wait.
-void Staged::scale_to_slowest() {
-  const double factor = slowest_copy(network_, machine_, run_, plan_,
-                                     schedule_.schedule(result_.shape), result_.costs);
-  PipelineCosts& costs = result_.costs;
+void Staged::slow_down(const NetworkParts& parts, LayerCosts& layers,
+                       StagedIteration& iteration) const {
+  PipelineCosts& costs = iteration.costs;
   for (std::vector<Seconds>* times : {&costs.forward, &costs.backward, &costs.backward_weights,
-                                      &costs.update, &layers_.steps.times}) {
-    for (Seconds& time : *times) time = factor * time;
+                                      &costs.update, &layers.steps.times}) {
+    for (Seconds& time : *times) time = slowest_ * time;
   }
   if (machine_.cluster.device.kind == DeviceKind::cpu) {  // its cores carry messages
-    for (Seconds& time : costs.boundary) time = factor * time;
+    for (Seconds& time : costs.boundary) time = slowest_ * time;
   }
-  costs.forward.front() += input_.copy;  // by a link, which is as fast for all
+  costs.forward.front() += layers.copy;  // by a link, which is as fast for all
+  for (std::size_t part = 0; plan_.context > 1 && part < parts.count(); ++part) {
+    const Seconds messages = messages_of(parts, part);
+    const double back = plan_.recompute == Recompute::none ? 1 : 2;  // rows are received anew
+    costs.forward[part] += messages;
+    costs.backward[part] += back * messages;
+    iteration.parts.strips += result_.shape.micro_batches * (1 + back) / plan_.stages * messages;
+  }
 }
 
-void Staged::add_exchange(const NetworkParts& parts) {
+void Staged::finish(const NetworkParts& parts, LayerCosts& layers, StagedIteration& iteration,
+                    Notes& notes) const {
+  slow_down(parts, layers, iteration);
+  add_exchange(parts, layers, iteration, notes);
+}
+
+void Staged::add_exchange(const NetworkParts& parts, const LayerCosts& layers,
+                          StagedIteration& iteration, Notes& notes) const {
   const parallel::Schedule list = schedule_.schedule(result_.shape);
-  PipelineCosts computing = result_.costs;
+  PipelineCosts computing = iteration.costs;
   computing.update.clear();
   const PipelineTimeline without = timeline(list, computing);
-  result_.bounds = closed_form(schedule_, result_.shape, computing);
+  iteration.bounds = closed_form(schedule_, result_.shape, computing);
   const Seconds last =
-      std::accumulate(layers_.steps.times.begin(), layers_.steps.times.end(), Seconds());
+      std::accumulate(layers.steps.times.begin(), layers.steps.times.end(), Seconds());
   const Seconds before = std::max(without.time.makespan - last, Seconds());
-  result_.exchanges = part_exchanges(network_, parts, machine_, run_, plan_, schedule_.copies,
-                                     layers_.steps, before, notes_);
-  result_.costs.reduce = reduce_times(list, without, result_.exchanges, run_.ranks_per_node);
-  result_.pipeline = simulate(list, result_.costs);
+  iteration.exchanges = part_exchanges(network_, parts, machine_, run_, plan_, schedule_.copies,
+                                       layers.steps, before, notes);
+  iteration.costs.reduce = reduce_times(list, without, iteration.exchanges, run_.ranks_per_node);
+  iteration.pipeline = simulate(list, iteration.costs);
 
   PipelineCosts silent = computing;
   silent.boundary.clear();
   const PipelineTime quiet = simulate(list, silent);
-  StagedParts& time = result_.parts;
+  StagedParts& time = iteration.parts;
   const Seconds busiest = *std::ranges::max_element(quiet.busy);
   time.computing = std::accumulate(quiet.busy.begin(), quiet.busy.end(), Seconds()) /
-                   static_cast<double>(quiet.busy.size());
-  time.unequal = busiest - time.computing;
+                       static_cast<double>(quiet.busy.size()) -
+                   time.strips;
+  time.unequal = busiest - time.computing - time.strips;
   time.bubble = quiet.makespan - busiest;
   time.messages = without.time.makespan - quiet.makespan;
-  time.exchange = result_.pipeline.makespan - without.time.makespan;
-  time.input = std::max(input_time() - result_.pipeline.makespan, Seconds());
-  result_.total = result_.pipeline.makespan + time.input;
+  time.exchange = iteration.pipeline.makespan - without.time.makespan;
+  time.input = std::max(input_time(layers) - iteration.pipeline.makespan, Seconds());
+  iteration.total = iteration.pipeline.makespan + time.input;
 }
 
 /// Until storage and the loader threads have delivered the samples of an iteration.
-Seconds Staged::input_time() const {
-  const std::vector<Rank> readers = parallel::Grid(plan_).group(0, parallel::Axis::data);
+Seconds Staged::input_time(const LayerCosts& layers) const {
+  constexpr std::array axes{parallel::Axis::data, parallel::Axis::context};
+  const std::vector<Rank> readers = parallel::Grid(plan_).group(0, axes);
   const parallel::NodeSpread spread = parallel::spread_over_nodes(readers, run_.ranks_per_node);
   const Seconds storage =
-      storage_time(machine_, {static_cast<int>(readers.size()), spread.most_on_node}, run_.batch);
-  return result_.shape.micro_batches * std::max(input_.load, storage);
+      storage_time(machine_, {static_cast<int>(readers.size()), spread.most_on_node}, run_.batch,
+                   stored_size(stated_, network_));
+  return result_.shape.micro_batches * std::max(layers.load, storage);
+}
+
+void Staged::add_errors(const NetworkParts& parts, const KernelTimes& kernels,
+                        const InputCosts& input) {
+  const auto total_at = [&](Bound bound) {
+    Notes same;  // as at the value
+    LayerCosts layers = layer_costs(network_, kernels, input, bound);
+    StagedIteration iteration = computed(parts, layers, bound);
+    finish(parts, layers, iteration, same);
+    return iteration.total;
+  };
+  StageErrors& errors = result_.errors.emplace();
+  errors.computing = {std::min(total_at(Bound::low) / result_.total, 1.0),
+                      std::max(total_at(Bound::high) / result_.total, 1.0)};
+  const StagedParts& time = result_.parts;
+  const Seconds copies = result_.shape.micro_batches * input.copy.value;
+  const Seconds alone = (time.computing + time.unequal + time.bubble + time.messages + time.strips -
+                         copies + *std::ranges::max_element(result_.costs.update)) /
+                        slowest_;
+  errors.exchange = exchange_errors(network_, machine_, run_, parts, result_.exchanges, alone);
+  errors.pipeline = pipeline_errors(plan_.stages * plan_.context);
 }
 
 void Staged::add_memory(const NetworkParts& parts) {
@@ -329,21 +391,45 @@ void Staged::add_memory(const NetworkParts& parts) {
 
 void Staged::add_rates() {
   result_.images_per_s = global_batch_ / result_.total.si();
-  result_.speedup = plan_.data * (alone_ / result_.total);
+  result_.speedup = plan_.data * (result_.alone / result_.total);
   result_.efficiency = result_.speedup / run_.ranks;
 }
 
 }  // namespace
 
 std::string_view StagedTraining::bound() const {
-  const std::array<std::pair<Seconds, std::string_view>, 6> all{
+  const std::array<std::pair<Seconds, std::string_view>, 7> all{
       {{parts.computing, "computing"},
        {parts.unequal, "unequal stages"},
        {parts.bubble, "the bubble"},
        {parts.messages, "messages between stages"},
+       {parts.strips, "messages of strips"},
        {parts.exchange, "the exchange of gradients"},
        {parts.input, "input"}}};
   return std::ranges::max_element(all, {}, &std::pair<Seconds, std::string_view>::first)->second;
+}
+
+Seconds StagedTraining::low() const {
+  return errors ? errors->all().low * total : total;
+}
+
+Seconds StagedTraining::high() const {
+  return errors ? errors->all().high * total : total;
+}
+
+double StagedTraining::speedup_low() const {
+  return errors ? speedup / errors->beside_computing().high : speedup;
+}
+
+double StagedTraining::speedup_high() const {
+  if (!errors) return speedup;
+  const double ranks = speedup / efficiency;
+  return std::min(speedup / errors->beside_computing().low, std::max(speedup, ranks));
+}
+
+std::size_t StagedTraining::fullest() const {
+  const auto most = std::ranges::max_element(memory, {}, &PartMemory::total);
+  return static_cast<std::size_t>(most - memory.begin());
 }
 
 bool StagedTraining::fits() const {
@@ -355,8 +441,9 @@ bool StagedTraining::fits() const {
 StagedTraining predict_stages(const Network& read, const Machine& machine, const Run& run,
                               const ParallelPlan& plan, std::int64_t global_batch) {
   check_axes(read, plan);
-  const Network network = as_run(read, run);
-  return Staged(network, machine, run, plan, global_batch).find();
+  const Network whole = as_run(read, run);
+  const Network network = strip_of(whole, plan.context);
+  return Staged(whole, network, machine, run, plan, global_batch).find();
 }
 
 }  // namespace dlscale::model

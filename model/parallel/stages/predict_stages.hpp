@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "model/parallel/pipeline/simulation.hpp"
 #include "model/parallel/stages/part_exchange.hpp"
 #include "model/parallel/stages/part_memory.hpp"
+#include "model/parallel/stages/stage_errors.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 
 namespace dlscale::model {
@@ -22,56 +25,76 @@ struct StagedParts {
   Seconds unequal;    ///< by which the busiest rank computes longer
   Seconds bubble;     ///< waits while the pipeline fills and drains, without messages
   Seconds messages;   ///< what messages between stages add
+  Seconds strips;     ///< messages between strips of images, of the mean rank
   Seconds exchange;   ///< what sums of gradients and the update add
   Seconds input;      ///< waits for samples
 };
 
-/// The predicted training of a network in stages. A rank here is a stage of one of the
-/// data-parallel pipelines, which are alike.
-struct StagedTraining {
-  parallel::PipelineShape shape = {};
-  int copies = 1;  ///< of the network in a pipeline, as in parallel::Schedule
-  int micro_batch = 1;
-  std::vector<int> layers;     ///< of each part, without the input
+/// An iteration of a network in stages, with all computing at one end of its interval.
+struct StagedIteration {
   PipelineCosts costs;         ///< with reduces and updates
   PipelineTime pipeline;       ///< by simulation of the schedule
   MakespanBounds bounds = {};  ///< of the pipeline without reduces and updates, by closed form
   std::vector<PartExchange> exchanges;  ///< by part
   StagedParts parts;
-  Seconds total;  ///< of an iteration
+  Seconds alone;  ///< one device, all micro-batches of a pipeline and the update
+  Seconds total;
+};
+
+/// The predicted training of a network in stages. A rank here is a stage of one of the
+/// data-parallel pipelines, which are alike.
+struct StagedTraining : StagedIteration {
+  parallel::PipelineShape shape = {};
+  int copies = 1;  ///< of the network in a pipeline, as in parallel::Schedule
+  int micro_batch = 1;
+  std::vector<int> layers;  ///< of each part, without the input
   double images_per_s = 0;
   double speedup = 0;     ///< over one device, which trains the same micro-batches one by one
   double efficiency = 0;  ///< speedup / devices
-  std::vector<PartMemory> memory;  ///< by rank
-  Bytes device_memory;             ///< of a rank; 0: unknown
+  std::optional<StageErrors> errors;  ///< of `total`; absent for machines that were measured
+  std::vector<PartMemory> memory;     ///< by rank
+  Bytes device_memory;                ///< of a rank; 0: unknown
   std::vector<Note> notes;
+  /// Ends of the 90 % interval of an iteration; `total` without one.
+  [[nodiscard]] Seconds low() const;
+  [[nodiscard]] Seconds high() const;
+  /// Ends of the 90 % interval of the speed-up, at most all ranks; the speed-up without one.
+  [[nodiscard]] double speedup_low() const;
+  [[nodiscard]] double speedup_high() const;
   /// The longest of `parts` in words: "computing", "unequal stages", "the bubble", "messages
-  /// between stages", "the exchange of gradients" or "input".
+  /// between stages", "messages of strips", "the exchange of gradients" or "input".
   [[nodiscard]] std::string_view bound() const;
+  /// The rank whose need of memory is greatest.
+  [[nodiscard]] std::size_t fullest() const;
   /// Whether each rank's memory holds its need; false where the memory is unknown.
   [[nodiscard]] bool fits() const;
 };
 
 /// Predicts an iteration of any network whose layers are cut into the stages of a pipeline, on
-/// data × stages ranks. Pure, as predict().
+/// data × context × stages ranks. Pure, as predict().
 ///
 /// 1. Each layer takes as long as predict() says, with micro-batches of the plan. On processors
-///    with more ranks than sockets, a rank has its share of a socket.
+///    with room for more ranks a node than sockets, a rank has its share of a socket.
 /// 2. Parts are those of plan.stage_layers, else the cut with the fastest slowest stage
 ///    (cut_into_stages()) that fits the memory, if any does.
 /// 3. Full or block recomputation adds its forward to backward. Several micro-batches add up their
 ///    gradients: 12 bytes a parameter each, at the bandwidth of memory.
 /// 4. A cut sends what crosses it (crossing_elements()), and its gradient back (stage_links()).
+///    Ranks along context share every image (strip_of()), and wait for their neighbours' rows in
+///    each layer (strip_messages()).
 /// 5. simulate() runs the lists of plan.schedule with these times, and sums of gradients over the
 ///    copies of each part (part_exchanges(), reduce_times()) before its update.
 /// 6. All wait for the slowest copy (slowest_copy()).
 /// 7. Samples are read and decoded beside that by the ranks of the first stage.
 ///
+/// The interval joins three errors (StageErrors). All computing and input at one end of theirs,
+/// with the same cut, is simulated like their values.
+///
 /// With one stage and one micro-batch that is data parallelism as predict() has it. Wrong where
 /// messages between stages share a link within a node, and where sends keep a device from
 /// computing. `run.ranks` counts all ranks, `run.batch` is not read. Throws ConfigError with a
-/// sentence for plans that do not fit (parallel::faults()), for axes other than data and stages,
-/// and as predict() does.
+/// sentence for plans that do not fit (parallel::faults()), for axes other than data, context
+/// and stages, and as predict() does.
 StagedTraining predict_stages(const Network& read, const Machine& machine, const Run& run,
                               const parallel::ParallelPlan& plan, std::int64_t global_batch);
 

@@ -27,16 +27,62 @@ std::vector<int> devices_of_ranks(const Machine& machine, const Run& run,
   return devices;
 }
 
+/// Iterations of many micro-batches, from simulations of as few as their number of times allows.
+class Makespans {
+ public:
+  /// For so many `simulations` > 0 of a shape that the schedule takes.
+  Makespans(const parallel::PipelineSchedule& schedule, const parallel::PipelineShape& shape,
+            std::size_t simulations)
+      : micro_batches_(shape.micro_batches) {
+    for (const int few : simulated_numbers(schedule, shape, simulations)) {
+      lists_.push_back(schedule.schedule({shape.stages, shape.chunks, few}));
+    }
+  }
+
+  [[nodiscard]] Seconds of(const PipelineCosts& costs) const {
+    const Seconds some = simulate(lists_.back(), costs).makespan;
+    if (lists_.size() == 1) return some;
+    const Seconds fewer = simulate(lists_.front(), costs).makespan;
+    const int from = lists_.front().shape.micro_batches;
+    const int to = lists_.back().shape.micro_batches;
+    return some + static_cast<double>(micro_batches_ - to) / (to - from) * (some - fewer);
+  }
+
+ private:
+  /// All micro-batches; or a smaller number and its double, if they are too many.
+  static std::vector<int> simulated_numbers(const parallel::PipelineSchedule& schedule,
+                                            const parallel::PipelineShape& shape,
+                                            std::size_t simulations) {
+    constexpr double most_simulated = 3e6;  // pieces, a fraction of a second
+    const double affordable = most_simulated / (static_cast<double>(simulations) * shape.parts());
+    const auto takes = [&](int few) {
+      return obstacle(schedule, {shape.stages, shape.chunks, few}).empty();
+    };
+    if (shape.micro_batches > affordable) {
+      for (int few = std::max(1, static_cast<int>(affordable / 3)); 2 * few < shape.micro_batches;
+           ++few) {
+        if (takes(few) && takes(2 * few)) return {few, 2 * few};
+      }
+    }
+    return {shape.micro_batches};
+  }
+
+  int micro_batches_;
+  std::vector<parallel::Schedule> lists_;  ///< of the smaller number first
+};
+
 /// By device: the share of a small slow-down of it by which the iteration becomes longer.
-std::vector<double> shares_of_devices(const parallel::Schedule& schedule, PipelineCosts costs,
+std::vector<double> shares_of_devices(const parallel::PipelineSchedule& schedule,
+                                      const parallel::PipelineShape& shape, PipelineCosts costs,
                                       const std::vector<int>& devices, bool carries_messages) {
   constexpr double slower = 0.01;
   costs.update.clear();
-  const Seconds usual = simulate(schedule, costs).makespan;
   std::map<int, std::vector<std::size_t>> parts;
   for (std::size_t part = 0; part < costs.forward.size(); ++part) {
     parts[devices[part % devices.size()]].push_back(part);
   }
+  const Makespans makespans(schedule, shape, parts.size());
+  const Seconds usual = makespans.of(costs);
   std::vector<double> shares;
   for (const auto& [device, own] : parts) {
     PipelineCosts changed = costs;
@@ -46,7 +92,7 @@ std::vector<double> shares_of_devices(const parallel::Schedule& schedule, Pipeli
       if (!carries_messages || part >= changed.boundary.size()) continue;
       changed.boundary[part] = (1 + slower) * changed.boundary[part];
     }
-    shares.push_back((simulate(schedule, changed).makespan / usual - 1) / slower);
+    shares.push_back((makespans.of(changed) / usual - 1) / slower);
   }
   return shares;
 }
@@ -54,13 +100,13 @@ std::vector<double> shares_of_devices(const parallel::Schedule& schedule, Pipeli
 }  // namespace
 
 double slowest_copy(const Network& network, const Machine& machine, const Run& run,
-                    const parallel::ParallelPlan& plan, const parallel::Schedule& schedule,
-                    const PipelineCosts& costs) {
+                    const parallel::ParallelPlan& plan, const parallel::PipelineSchedule& schedule,
+                    const parallel::PipelineShape& shape, const PipelineCosts& costs) {
   if (machine.fitted || run.ranks == 1) return 1;
   const std::vector<int> devices = devices_of_ranks(machine, run, plan);
   const bool on_cpu = machine.cluster.device.kind == DeviceKind::cpu;
   std::vector<double> shares{1};
-  if (plan.stages > 1) shares = shares_of_devices(schedule, costs, devices, on_cpu);
+  if (plan.stages > 1) shares = shares_of_devices(schedule, shape, costs, devices, on_cpu);
   double sum = 0;
   double squares = 0;
   for (const double share : shares) {
@@ -68,7 +114,8 @@ double slowest_copy(const Network& network, const Machine& machine, const Run& r
     squares += share * share;
   }
   const double beside = std::max(1.0, sum);
-  const int slowest_of = std::max(1, static_cast<int>(std::lround(plan.data * beside)));
+  const int slowest_of =
+      std::max(1, static_cast<int>(std::lround(plan.data * plan.context * beside)));
   const Placement place{slowest_of, std::min(slowest_of, run.ranks_per_node)};
   const double waiting = sheet_delays(machine, place, network).waiting;
   return 1 + waiting * std::sqrt(squares / beside);

@@ -1,6 +1,7 @@
 #pragma once
 #include "core/network/network.hpp"
 #include "core/parallel/plan.hpp"
+#include "core/parallel/schedule/family.hpp"
 #include "core/parallel/schedule/schedule.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
@@ -18,10 +19,16 @@ namespace dlscale::model {
 /// beside each other, each with the deviation σ √(Σ c² / P), and the slowest of data · P counts:
 ///   1 + r(data · P) √(Σ c² / P)
 /// with r of sheet_delays(). One stage has P = 1, c = 1: data parallelism. The devices are GPUs, or
-/// nodes of processors, whose ranks vary together and carry their messages. Wrong where a slow
-/// moment of a rank passes before the iteration ends.
+/// nodes of processors, whose ranks vary together and carry their messages. Strips of images count
+/// as copies, since they meet in every layer. Wrong where a slow moment of a rank passes before the
+/// iteration ends.
+///
+/// The shares take a simulation for each device. Where all of them would pass 3 · 10^6 pieces, two
+/// smaller numbers of micro-batches stand for those of `shape`, and the time is linear in that
+/// number: exact for gpipe, and for others once the pipeline is full. One backward pass over the
+/// longest path would not do: equal stages have many such paths, and each device is on one.
 double slowest_copy(const Network& network, const Machine& machine, const Run& run,
-                    const parallel::ParallelPlan& plan, const parallel::Schedule& schedule,
-                    const PipelineCosts& costs);
+                    const parallel::ParallelPlan& plan, const parallel::PipelineSchedule& schedule,
+                    const parallel::PipelineShape& shape, const PipelineCosts& costs);
 
 }  // namespace dlscale::model

@@ -15,21 +15,39 @@ namespace {
 
 using parallel::Axis;
 
+int most_of(const std::map<int, int>& leaving) {
+  int most = 0;
+  for (const auto& [node, count] : leaving) most = std::max(most, count);
+  return most;
+}
+
 /// Copies whose messages leave one node at once; 0: none leaves its node.
 int leaving_together(const parallel::ParallelPlan& plan, const parallel::Grid& grid, int from,
                      int to, int ranks_per_node) {
   std::map<int, int> leaving;  // by node
-  for (int data = 0; data < plan.data; ++data) {
+  for (int copy = 0; copy < plan.data * plan.context; ++copy) {
     parallel::Coordinates place{};
-    along(Axis::data, place) = data;
+    along(Axis::data, place) = copy / plan.context;
+    along(Axis::context, place) = copy % plan.context;
     along(Axis::stages, place) = from;
     const int node = grid.rank(place) / ranks_per_node;
     along(Axis::stages, place) = to;
     if (grid.rank(place) / ranks_per_node != node) ++leaving[node];
   }
-  int most = 0;
-  for (const auto& [node, count] : leaving) most = std::max(most, count);
-  return most;
+  return most_of(leaving);
+}
+
+/// Strips whose messages to the next one leave one node at once.
+int strips_leaving(const parallel::ParallelPlan& plan, const parallel::Grid& grid,
+                   int ranks_per_node) {
+  std::map<int, int> leaving;  // by node
+  for (Rank rank = 0; rank < grid.ranks(); ++rank) {
+    parallel::Coordinates place = grid.place(rank);
+    if (++along(Axis::context, place) == plan.context) continue;
+    const int node = rank / ranks_per_node;
+    if (grid.rank(place) / ranks_per_node != node) ++leaving[node];
+  }
+  return most_of(leaving);
 }
 
 StageLink known_link(const Machine& machine, const Run& run, LinkKind kind, int sharers) {
@@ -46,6 +64,13 @@ StageLink known_link(const Machine& machine, const Run& run, LinkKind kind, int 
 }
 
 }  // namespace
+
+StageLink strip_link(const Machine& machine, const Run& run, const parallel::ParallelPlan& plan) {
+  EXPECT(plan.context >= 2);
+  const int leaving = strips_leaving(plan, parallel::Grid(plan), run.ranks_per_node);
+  const LinkKind kind = leaving > 0 ? LinkKind::inter : LinkKind::intra;
+  return known_link(machine, run, kind, std::max(leaving, 1));
+}
 
 std::vector<StageLink> stage_links(const Machine& machine, const Run& run,
                                    const parallel::ParallelPlan& plan) {

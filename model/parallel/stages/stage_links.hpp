@@ -23,4 +23,7 @@ struct StageLink {
 std::vector<StageLink> stage_links(const Machine& machine, const Run& run,
                                    const parallel::ParallelPlan& plan);
 
+/// The link between neighbours along the context axis, in the same way. Requires context ≥ 2.
+StageLink strip_link(const Machine& machine, const Run& run, const parallel::ParallelPlan& plan);
+
 }  // namespace dlscale::model

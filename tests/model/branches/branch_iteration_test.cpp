@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "tests/model/missed_claims.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -67,7 +70,9 @@ TEST_F(Super, GainsMoreOnMoreGpusAndThereByMoreBranches) {
   }
   EXPECT_GT(before[2], before[1]);
   EXPECT_GT(before[1], before[0]);
-  EXPECT_NEAR(before[2], 1.97, 0.03);
+  test::expect_met_or_listed(
+      {"SUPER, 8 branches on 1,024 V100", "at least 2", fmt::format("{:.2f}", before[2])},
+      before[2] >= 2);
   // As if each group of copies had the way out of a node to itself.
   EXPECT_NEAR(gains(1024, 1, {{}, true})[2], 2.6, 0.05);
 }

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <string_view>
 
 #include "core/base/error.hpp"
@@ -14,6 +17,7 @@
 #include "model/memory/out_of_core/spill_time.hpp"
 #include "model/memory/out_of_core/spilled_training.hpp"
 #include "model/roofline/sheet/step_times.hpp"
+#include "tests/model/missed_claims.hpp"
 
 /// Published trainings beyond the memory of a device, predicted from data sheets alone. The figures
 /// are those of docs/explanation/out-of-core.md.
@@ -52,10 +56,12 @@ TEST(PublishedOutOfCore, VdnnOfVgg16) {
   const auto whole = optimal_choices(training, link, memory);
   ASSERT_TRUE(whole.has_value());
   const double best = spill_time(training, *whole, link).total / training.compute() - 1;
-  EXPECT_NEAR(best, 0.18, 0.08);
-  EXPECT_NEAR(best, 0.171, 0.01);  // the page has these
+  EXPECT_NEAR(best, 0.171, 0.01);  // the page has these; the best choice here is not vDNN's
   EXPECT_NEAR(slow_down(SpillPolicy::optimal), 0.165, 0.01);
-  EXPECT_NEAR(slow_down(SpillPolicy::vdnn_conv), 0.31, 0.02);
+  const double by_vdnn = slow_down(SpillPolicy::vdnn_conv);
+  test::expect_met_or_listed(
+      {"vDNN, VGG-16, slower than with memory", "18 %", fmt::format("{:.0f} %", 100 * by_vdnn)},
+      std::abs(by_vdnn - 0.18) <= 0.08);
   EXPECT_NEAR(slow_down(SpillPolicy::vdnn_all), 0.66, 0.03);
 }
 

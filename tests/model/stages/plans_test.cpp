@@ -73,6 +73,10 @@ TEST(StagePlans, RandomPlansHaveFiniteTimes) {
           staged.predict(std::int64_t{staged.plan.data} * *staged.plan.micro_batches * any(8));
       ++predicted;
       EXPECT_GT(training.total, Seconds());
+      EXPECT_LT(training.low(), training.total);
+      EXPECT_GT(training.high(), training.total);
+      EXPECT_LE(training.speedup_low(), training.speedup);
+      EXPECT_GE(training.speedup_high(), training.speedup);
       EXPECT_LE(training.speedup, staged.run.ranks * (1 + 1e-9));
       for (const Seconds time : training.costs.reduce) EXPECT_GE(time, Seconds());
       for (const PartMemory& rank : training.memory) EXPECT_GT(rank.total(), Bytes());

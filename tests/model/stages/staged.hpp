@@ -31,7 +31,7 @@ struct Staged {
   }
 
   [[nodiscard]] StagedTraining predict(std::int64_t global_batch) {
-    run.ranks = plan.data * plan.stages;
+    run.ranks = plan.data * plan.context * plan.stages;
     return predict_stages(network, nominal_machine(cluster), run, plan, global_batch);
   }
 

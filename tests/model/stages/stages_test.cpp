@@ -23,12 +23,12 @@ using test::Staged;
 /// What the schedule takes without sums of gradients.
 Seconds pipeline_alone(const StagedTraining& training) {
   const StagedParts& parts = training.parts;
-  return parts.computing + parts.unequal + parts.bubble + parts.messages;
+  return parts.computing + parts.unequal + parts.bubble + parts.messages + parts.strips;
 }
 
 Seconds sum_of(const StagedParts& parts) {
-  return parts.computing + parts.unequal + parts.bubble + parts.messages + parts.exchange +
-         parts.input;
+  return parts.computing + parts.unequal + parts.bubble + parts.messages + parts.strips +
+         parts.exchange + parts.input;
 }
 
 /// A chain of ReLUs with a shortcut from the first convolution to the sum.
@@ -69,6 +69,10 @@ TEST(Stages, OneStageIsDataParallelism) {
           EXPECT_NEAR(staged.total / known.time.total, 1, within)
               << cluster << ' ' << network << ' ' << ranks << ' ' << schedule_name(schedule);
           EXPECT_NEAR(staged.speedup / known.speedup, 1, within);
+          EXPECT_NEAR(staged.low() / *known.low, 1, 2 * within);
+          EXPECT_NEAR(staged.high() / *known.high, 1, 2 * within);
+          EXPECT_NEAR(staged.speedup_low() / *known.speedup_low, 1, 2 * within);
+          EXPECT_NEAR(staged.speedup_high() / *known.speedup_high, 1, 2 * within);
         }
       }
     }

@@ -1,0 +1,73 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/parallel/plan.hpp"
+#include "model/parallel/stages/predict_stages.hpp"
+#include "report/table/field_table.hpp"
+
+namespace dlscale::report {
+
+/// A plan in stages on its number of ranks, answered.
+struct StagedAnswer {
+  parallel::ParallelPlan plan;
+  int ranks = 1;
+  model::StagedTraining training;
+};
+
+/// The answers of a call, with its question.
+struct StagedAnswers {
+  std::string network;
+  std::string cluster;
+  std::string dtype;
+  std::string samples = "images";  ///< or "sequences"
+  std::string workers = "GPUs";    ///< the ranks, in a word: "GPUs", "processors", "cores"
+  std::int64_t global_batch = 1;   ///< samples
+  std::vector<StagedAnswer> rows;
+  std::vector<int> measured = {};       ///< ranks of measured points
+  std::vector<std::string> notes = {};  ///< of the call, in sentences
+  std::string next = {};                ///< options that say more
+  bool all_notes = false;               ///< show those of the model, and all stages
+  /// "3 images", "1 sequence".
+  [[nodiscard]] std::string counted_samples(std::int64_t count) const;
+};
+
+/// A row of a table of plans.
+struct StagedRow {
+  const StagedAnswers* answers = nullptr;
+  const StagedAnswer* answer = nullptr;
+  std::string label;         ///< "A", "B", … by plan; empty where there is one
+  std::string plan;          ///< its text, with the number of replicas
+  std::string without_data;  ///< the same without it
+  [[nodiscard]] const model::StagedTraining& training() const { return answer->training; }
+};
+
+/// The rows of plans, in their order. Requires a row, which must outlive them.
+std::vector<StagedRow> staged_rows(const StagedAnswers& answers);
+
+/// The question for programs: "network" to "micro_batches".
+Fields<StagedRow> staged_question_fields();
+/// The answer for programs: rates, the time with its interval and parts, memory, verdict.
+Fields<StagedRow> staged_answer_fields();
+
+/// "yes", "no" or "unknown".
+std::string staged_fits_word(const model::StagedTraining& training);
+
+/// "Fits: stage 2 of 4, the fullest, needs 3.1 of 24.0 GB."
+std::string staged_fit_sentence(const model::StagedTraining& training);
+
+/// The question in words; of several rows, it names the plan if all have the same but for replicas.
+std::string staged_title(const std::vector<StagedRow>& rows);
+
+/// A line for each plan where there are several: "A: data=2,stages=4".
+std::vector<std::string> staged_plan_lines(const std::vector<StagedRow>& rows);
+
+/// The notes of all rows, each once: all of them, or only that the cluster has fewer nodes.
+std::vector<std::string> staged_notes(const StagedAnswers& answers);
+
+/// "−12/+19 %" of a time at the ends of an interval.
+std::string factors_text(const model::TimeFactors& factors);
+
+}  // namespace dlscale::report

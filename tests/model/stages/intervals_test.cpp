@@ -1,0 +1,131 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/parallel/schedule/family.hpp"
+#include "model/machine/machine.hpp"
+#include "model/parallel/stages/measured_stages.hpp"
+#include "model/parallel/stages/slowest_copy.hpp"
+#include "model/parallel/stages/staged_timeline.hpp"
+#include "tests/model/stages/staged.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using test::Staged;
+
+Staged four_stages() {
+  Staged staged("resnet50", "dgx1");
+  staged.plan.stages = 4;
+  staged.plan.micro_batches = 8;
+  return staged;
+}
+
+double log_width(const TimeFactors& factors) {
+  return std::log(factors.high / factors.low);
+}
+
+TEST(StageErrorsOfPlans, AreOfWhatThePlanHas) {
+  Staged staged = four_stages();
+  const StagedTraining pipeline = staged.predict(64);
+  ASSERT_TRUE(pipeline.errors);
+  EXPECT_GT(log_width(pipeline.errors->computing), 0);
+  EXPECT_EQ(log_width(pipeline.errors->exchange), 0);
+  EXPECT_NEAR(log_width(pipeline.errors->pipeline), 2 * published_pipeline_error, 1e-12);
+  EXPECT_GT(log_width(pipeline.errors->all()), log_width(pipeline.errors->computing));
+
+  staged.plan.data = 2;
+  const StagedTraining copies = staged.predict(128);
+  EXPECT_GT(log_width(copies.errors->exchange), 0);
+  EXPECT_LT(copies.speedup_low(), copies.speedup);
+  EXPECT_LE(copies.speedup_high(), 8);
+}
+
+TEST(StagesAtPoints, MeetThemAndMoveOthers) {
+  Staged staged = four_stages();
+  const StagedTraining before = staged.predict(64);
+  staged.plan.data = 2;
+  const StagedTraining more = staged.predict(64);
+  for (const double factor : {0.8, 1.3}) {
+    const std::array points{StagedPoint{4, factor * before.total, before.total}};
+    StagedTraining met = before;
+    meet_points(points, 4, true, met);
+    EXPECT_NEAR(met.total / before.total, factor, 1e-12);
+    EXPECT_NEAR(met.high() / met.total, 1.03, 1e-9);
+    EXPECT_NEAR(met.speedup, before.speedup, 1e-12);
+    EXPECT_NEAR(met.images_per_s * met.total.si() / (before.images_per_s * before.total.si()), 1,
+                1e-12);
+    StagedTraining moved = more;
+    meet_points(points, 8, true, moved);
+    EXPECT_NEAR(moved.total / more.total, factor, 1e-12);
+    EXPECT_LT(moved.high() / moved.total, more.high() / more.total);
+    EXPECT_GT(moved.high() / moved.total, met.high() / met.total);
+    StagedTraining other = before;
+    meet_points(points, 4, false, other);
+    EXPECT_GT(other.high() / other.total, met.high() / met.total);
+  }
+  const std::array two{StagedPoint{4, 2 * before.total, before.total},
+                       StagedPoint{16, 8 * before.total, before.total}};
+  StagedTraining between = more;
+  meet_points(two, 8, true, between);
+  EXPECT_NEAR(between.total / more.total, 4, 1e-9);
+}
+
+/// Spans follow one another without gaps, to the end of the pipeline.
+TEST(StagedTimelines, FillTheIteration) {
+  Staged staged = four_stages();
+  staged.plan.data = 2;
+  for (const char* schedule : {"gpipe", "1f1b", "basic", "zero_bubble", "gems_master"}) {
+    staged.plan.schedule = schedule;
+    const StagedTraining training = staged.predict(64);
+    const parallel_time::ParallelTimeline line = staged_timeline(training, staged.plan);
+    ASSERT_EQ(line.stages.size(), 4U);
+    EXPECT_NEAR(line.iteration / training.pipeline.makespan, 1, 1e-12);
+    for (std::size_t stage = 0; stage < 4; ++stage) {
+      Seconds now;
+      for (const parallel_time::TimelineSpan& span : line.stages[stage]) {
+        EXPECT_EQ(span.start, now) << schedule;
+        EXPECT_GT(span.end, span.start);
+        now = span.end;
+      }
+      EXPECT_NEAR(now / line.iteration, 1, 1e-12) << schedule;
+      EXPECT_NEAR(line.times[stage].total() / line.iteration.si(), 1, 1e-9);
+    }
+  }
+}
+
+/// A core has its share of a socket, however many of its neighbours compute.
+TEST(CoresAsStages, HaveTheirShareOfASocket) {
+  Staged staged("resnet110_v2", "frontera");
+  const Seconds socket = staged.predict(8).parts.computing;
+  staged.run.ranks_per_node = 56;
+  EXPECT_NEAR(staged.predict(8).parts.computing / socket, 28, 0.01);
+}
+
+/// A pipeline too long for a simulation a device, beside one that is not.
+TEST(SlowestCopies, OfManyMicroBatchesNeedFewSimulated) {
+  Staged staged("resnet50", "v100x16_ib100");
+  staged.plan.stages = 40;
+  staged.plan.data = 8;
+  staged.run.ranks = 320;
+  PipelineCosts costs;
+  for (int stage = 0; stage < 40; ++stage) {
+    costs.forward.emplace_back(1.0 + 0.01 * (stage % 7));
+    costs.backward.emplace_back(2.0 + 0.02 * (stage % 5));
+    if (stage > 0) costs.boundary.emplace_back(0.1);
+  }
+  const Machine machine = nominal_machine(staged.cluster);
+  const auto slowest = [&](int micro_batches) {
+    return slowest_copy(staged.network, machine, staged.run, staged.plan,
+                        parallel::find_schedule("1f1b"), {40, 1, micro_batches}, costs);
+  };
+  const double all = slowest(1500);
+  EXPECT_GT(all, 1);
+  EXPECT_NEAR((slowest(25'000) - 1) / (all - 1), 1, 0.03);
+}
+
+}  // namespace
+}  // namespace dlscale::model
