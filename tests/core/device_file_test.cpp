@@ -83,6 +83,9 @@ TEST(ConfiguredDevices, AnswerToOneNameEach) {
   EXPECT_EQ(catalogue.at("K80 (one of two dies)").id, "k80");
   EXPECT_EQ(catalogue.at("GeForce RTX 2080Ti").id, "rtx_2080_ti");
   EXPECT_EQ(catalogue.at("AMD Instinct MI300X").id, "mi300x");
+  for (const char* name : {"GB300", "GB300-279GB", "GB300-288GB", "NVIDIA GB300 NVL72"}) {
+    EXPECT_EQ(catalogue.at(name).id, "gb300") << name;
+  }
   EXPECT_NE(catalogue.at("TitanX").id, catalogue.at("TitanX Pascal").id);
 }
 

@@ -222,7 +222,7 @@ TEST(ParallelFit, WritesTheShippedFile) {
   EXPECT_EQ(fitted_text(shipped, fit, names), shipped);
 }
 
-TEST(FullMemory, SlowsModulesAlone) {
+TEST(FullMemory, SlowsNanotronAlone) {
   const Study study = study_of(parallel_times().constants);
   const auto found =
       std::ranges::find(study.trainings, std::string("nanotron_h100"), &ScalingCase::set);
