@@ -80,7 +80,7 @@ std::optional<ExitCode> run_internal_command(Arguments words) {
 
 ExitCode fail(ExitCode code, const std::string& sentence) {
   if (sentence == lost_output && is_left_by_its_reader()) return code;
-  fmt::print(stderr, "dlscale: {}\n", app::on_one_line(sentence));
+  app::print_error(sentence);
   return code;
 }
 

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -15,9 +16,10 @@
 #include <vector>
 
 #include "backend/comm/together.hpp"
+#include "core/base/display_width.hpp"
 #include "core/base/interrupt.hpp"
-#include "core/base/remedy.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/remedy.hpp"
 #include "core/text/shell_words.hpp"
 
 namespace dlscale::app {
@@ -82,6 +84,19 @@ std::string on_one_line(std::string_view sentence) {
   return escape_unprintable(kept) + (kept.size() < sentence.size() ? "…" : "");
 }
 
+void print_error(std::string_view sentence) {
+  constexpr std::size_t line_width = 100;
+  constexpr std::size_t indent = 4;
+  std::string text = fmt::format("dlscale: {}", on_one_line(sentence));
+  if (::isatty(STDERR_FILENO) == 1) {
+    const std::size_t command = std::min(text.find(" Type: "), text.size());
+    const std::string typed = text.substr(command);
+    text = wrapped(text.substr(0, command), line_width - indent, indent);
+    if (!typed.empty()) text += fmt::format("\n{:{}}{}", "", indent - 1, typed);
+  }
+  fmt::print(stderr, "{}\n", text);
+}
+
 std::string sentence_of(const Error& error) {
   const auto* remediable = dynamic_cast<const RemediableError*>(&error);
   if (remediable == nullptr) return error.what();
@@ -91,7 +106,7 @@ std::string sentence_of(const Error& error) {
 }
 
 void print_on_rank0(std::string_view sentence) {
-  if (is_first_rank() || !is_ended()) fmt::print(stderr, "dlscale: {}\n", on_one_line(sentence));
+  if (is_first_rank() || !is_ended()) print_error(sentence);
 }
 
 std::optional<ExitCode> refusal(const std::function<void()>& work) {

@@ -11,6 +11,10 @@ namespace dlscale::app {
 /// The sentence on one line. Line breaks and other control characters become \n or \x1b.
 std::string on_one_line(std::string_view sentence);
 
+/// Prints an error on standard error: on one line, for programs; on a terminal in lines that break
+/// between words. A command to type stays on one line, so that it can be copied.
+void print_error(std::string_view sentence);
+
 /// Whether this is rank 0 by the launcher's variables: Open MPI, PMI, PMIx, Slurm, jsrun, PALS and
 /// Flux (see backend/comm/launch.cpp).
 bool is_first_rank();

@@ -148,10 +148,15 @@ class TextTables {
   Terminal terminal_;
 };
 
+/// Sentences in lines. A headline, which has no full stop, stays on one, since scripts read it.
+std::string lead_text(const std::string& lead) {
+  return lead.ends_with('.') ? wrapped(lead, line_width, 0) : lead;
+}
+
 std::string write_table(const Document& document, const Terminal& terminal) {
   const TextTables tables(terminal);
   std::string out;
-  if (!document.lead.empty()) out += tables.show(document.lead) + "\n";
+  if (!document.lead.empty()) out += lead_text(tables.show(document.lead)) + "\n";
   for (const Table& table : document.tables) {
     if (!out.empty()) out += "\n";
     out += tables.print(table);

@@ -1,9 +1,12 @@
 """Bad input: one clear sentence, exit code 2, nothing lost."""
 
 import json
+import os
 import pathlib
+import pty
+import subprocess
 
-from program import BACKEND, MPIEXEC, BenchTest, main, run
+from program import BACKEND, MPIEXEC, PROGRAM, BenchTest, environment, main, run
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = (SOURCE / "configs" / "clusters" / "p40x16.yaml").read_text()
@@ -21,6 +24,17 @@ class BadInput(BenchTest):
         path = self.folder / "cluster.yaml"
         path.write_text(text)
         return path
+
+    def test_errors_are_wrapped_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            process = subprocess.Popen([PROGRAM, "predict"], env=environment(), stdout=subprocess.DEVNULL, stderr=theirs)
+            os.close(theirs)
+            said = terminal.read(65536).decode()
+            self.assertEqual(process.wait(60), 2)
+        self.assertGreater(len(said.splitlines()), 1, said)
+        self.assertLessEqual(max(map(len, said.splitlines())), 100, said)
+        self.assertEqual(said.split(), run("predict").stderr.split())
 
     def test_unknown_layer_kind(self):
         network = self.write_network("a.yaml", "kind: relu", "kind: relo")
