@@ -10,6 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/parallel/schedule/family.hpp"
+#include "core/text/numbers.hpp"
 #include "core/text/words.hpp"
 
 namespace dlscale::parallel {
@@ -76,6 +77,7 @@ class Faults {
     for (const int layers : plan_.stage_layers) check_range("stage_layers", layers, 1, most);
     const StateBytes& bytes = plan_.bytes;
     check_bytes("weight_bytes", bytes.weights);
+    if (bytes.weights == 0) add("weight_bytes is 0. Write the bytes of a weight, such as 2.");
     check_bytes("gradient_bytes", bytes.gradients);
     check_bytes("main_gradient_bytes", bytes.main_gradients);
     check_bytes("master_bytes", bytes.master);
@@ -112,9 +114,10 @@ class Faults {
     double ranks = 1;  // exact below 2^53, and never so large by chance
     for (const Axis axis : all_axes) ranks *= ranks_along(axis, plan_);
     if (ranks == static_cast<double>(devices_)) return;
-    add("data {} × tensor {} × context {} × branches {} × stages {} are {:.15g} ranks, and there "
-        "are {} devices. Change one of these, or the number of devices.",
-        plan_.data, plan_.tensor, plan_.context, plan_.branches, plan_.stages, ranks, devices_);
+    add("data {} × tensor {} × context {} × branches {} × stages {} are {:.15g} rank{}, and there "
+        "{} {}. Change one of these, or the number of devices.",
+        plan_.data, plan_.tensor, plan_.context, plan_.branches, plan_.stages, ranks,
+        ranks == 1 ? "" : "s", devices_ == 1 ? "is" : "are", counted(devices_, "device"));
   }
 
   /// Adds a fault unless `ways` ranks can share `count` equally.
@@ -192,9 +195,8 @@ class Faults {
     }
     const auto stated = static_cast<std::int64_t>(plan_.stage_layers.size());
     if (stated != parts) {
-      add("stage_layers has {} numbers, and stages {} × chunks {} are {} parts. Write one for each "
-          "part.",
-          stated, plan_.stages, plan_.chunks, parts);
+      add("stage_layers has {}, and stages {} × chunks {} are {} parts. Write one for each part.",
+          counted(stated, "number"), plan_.stages, plan_.chunks, parts);
     }
     const std::int64_t sum =
         std::accumulate(plan_.stage_layers.begin(), plan_.stage_layers.end(), std::int64_t{0});
@@ -243,9 +245,10 @@ class Faults {
     const PipelineShape shape = pipeline_of(plan_, facts_);
     const std::string why = obstacle(schedule, shape);
     if (why.empty()) return;
-    add("schedule is {}, which {}, and the plan has {} stages, {} chunks and {} micro-batches. "
-        "Change one of these, or take another schedule.",
-        plan_.schedule, why, shape.stages, shape.chunks, shape.micro_batches);
+    add("schedule is {}, which {}, and the plan has {}, {} and {} micro-batch{}. Change one of "
+        "these, or take another schedule.",
+        plan_.schedule, why, counted(shape.stages, "stage"), counted(shape.chunks, "chunk"),
+        shape.micro_batches, shape.micro_batches == 1 ? "" : "es");
   }
 
   void check_zero() {

@@ -40,6 +40,10 @@ std::optional<Number> number_in(std::string_view text) {
 
 int parse_integer(std::string_view text) {
   if (const auto value = number_in<int>(text)) return *value;
+  if (number_in<double>(text) && text.find_first_not_of("+-0123456789") == std::string_view::npos) {
+    throw ConfigError(fmt::format("\"{}\" is too large. Write a whole number up to 1000000.",
+                                  escape_for_terminal(text)));
+  }
   throw ConfigError(fmt::format("\"{}\" is not a whole number. Write, for example, 2.",
                                 escape_for_terminal(text)));
 }
@@ -63,9 +67,9 @@ AxisOrder parse_order(std::string_view text) {
   const std::vector<std::string_view> names = split(text, in_list);
   AxisOrder order{};
   if (names.size() != order.size()) {
-    throw ConfigError(fmt::format("\"{}\" names {} axes. Name all {}, as in {}.",
-                                  escape_for_terminal(text), names.size(), order.size(),
-                                  "tensor/context/branches/data/stages"));
+    throw ConfigError(fmt::format(
+        "\"{}\" names {} ax{}s. Name all {}, as in {}.", escape_for_terminal(text), names.size(),
+        names.size() == 1 ? "i" : "e", order.size(), "tensor/context/branches/data/stages"));
   }
   std::ranges::transform(names, order.begin(), parse_axis);
   return order;
@@ -127,7 +131,7 @@ void parse_into(Recompute& value, std::string_view text) {
   value = parse_recompute(text);
 }
 void parse_into(Optimizer& value, std::string_view text) {
-  value = parse_word("optimizer", text, all_optimizers, optimizer_name);
+  value = parse_word("kind of optimizer", text, all_optimizers, optimizer_name);
 }
 void parse_into(std::vector<int>& values, std::string_view text) {
   values = parse_list(text);

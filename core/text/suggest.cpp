@@ -140,7 +140,16 @@ constexpr std::array all_other_words{
     OtherWords{"onednn", "mkl mkldnn dnnl cpu intel"},
     OtherWords{"mpi", "gloo openmpi mpich intelmpi ucc"},
     OtherWords{"nccl", "rccl"},
-    OtherWords{"pinned", "pinnedmemory pagelocked"}};
+    OtherWords{"pinned", "pinnedmemory pagelocked"},
+    OtherWords{"data", "dp dpsize dataparallel dataparallelsize replicas"},
+    OtherWords{"tensor", "tp tpsize tensorparallel tensormodelparallelsize"},
+    OtherWords{"stages", "pp ppsize pipeline pipelineparallel pipelinemodelparallelsize"},
+    OtherWords{"context", "cp cpsize contextparallel contextparallelsize"},
+    OtherWords{"experts", "ep epsize expertparallel expertmodelparallelsize"},
+    OtherWords{"chunks", "vpp vp virtualstages"},
+    OtherWords{"sequence_parallel", "sp"},
+    OtherWords{"micro_batch", "mbs microbatchsize"},
+    OtherWords{"micro_batches", "gas gradientaccumulationsteps"}};
 
 bool is_among(std::string_view words, std::string_view word) {
   while (!words.empty()) {
