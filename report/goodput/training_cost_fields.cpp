@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -21,8 +23,20 @@ using CostField = Field<TrainingCost>;
 constexpr double seconds_a_day = 86400;
 constexpr double kwh_a_mwh = 1000;
 
+/// Four digits or more, with commas between thousands: "3,768,702".
 std::string scaled_text(double value, double unit) {
-  return significant(value / unit, 4);
+  std::string digits = significant(value / unit, 4);
+  for (std::size_t at = std::min(digits.find('.'), digits.size()); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+/// Iterations end with a whole one.
+double whole_iterations(const TrainingCost& row) {
+  constexpr double rounding = 1e-12;
+  return std::ceil(row.iterations * (1 - rounding));
 }
 
 /// "62.3" with its interval "55.1 – 71.0", of numbers in `unit`.
@@ -56,7 +70,7 @@ std::optional<double> finite(double value) {
 
 Fields<TrainingCost> numbers_of_time() {
   return joined<TrainingCost>(
-      {{CostField("iterations", Meaning::value, &TrainingCost::iterations)},
+      {{CostField("iterations", Meaning::value, whole_iterations)},
        with_interval("without_failures", "_s", maybe(&TrainingCost::plain_s)),
        with_interval("with_failures", "_s", maybe(&TrainingCost::time_s)),
        with_interval("device_hours_without_failures", "", maybe(&TrainingCost::plain_device_hours)),
@@ -185,6 +199,15 @@ std::string power_note(const TrainingCost& cost) {
 }
 
 }  // namespace
+
+std::string amount_text(double amount) {
+  constexpr std::array<std::pair<double, const char*>, 4> units{
+      {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "K"}}};
+  for (const auto& [unit, letter] : units) {
+    if (amount >= unit) return fmt::format("{:.4g}{}", amount / unit, letter);
+  }
+  return fmt::format("{:.4g}", amount);
+}
 
 std::string training_time_text(double seconds) {
   constexpr double two_days = 2 * seconds_a_day;

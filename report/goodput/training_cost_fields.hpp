@@ -21,4 +21,7 @@ std::vector<std::string> training_cost_notes(
 /// "62.31 days": hours below two days.
 std::string training_time_text(double seconds);
 
+/// A number of tokens, as --tokens takes it: "15T".
+std::string amount_text(double amount);
+
 }  // namespace dlscale::report

@@ -16,19 +16,20 @@ namespace {
 using model::goodput::CostQuestion;
 using model::goodput::TrainingCost;
 
-Fields<TrainingCost> question_fields() {
+/// The length has the name of what it counts, "tokens".
+Fields<TrainingCost> question_fields(std::span<const TrainingCost> trainings) {
   const auto question = &TrainingCost::question;
   return {{"training", Meaning::key, via(question, &CostQuestion::title)},
           {"devices", Meaning::key, via(question, &CostQuestion::devices), "devices", as::exact},
-          {"samples", Meaning::key, via(question, &CostQuestion::samples)}};
+          {trainings.front().question.samples_are, Meaning::key,
+           via(question, &CostQuestion::samples)}};
 }
 
 std::string lead_of(std::span<const TrainingCost> trainings) {
   const TrainingCost& first = trainings.front();
-  return fmt::format("{} for {:.4g} {} on {}, {} of it useful.",
-                     training_time_text(first.time_s.value), first.question.samples,
-                     first.question.samples_are, counted(first.question.devices, "device"),
-                     percent(first.goodput.value));
+  return fmt::format("{} for {} {} on {}, {} of it useful.", training_time_text(first.time_s.value),
+                     amount_text(first.question.samples), first.question.samples_are,
+                     counted(first.question.devices, "device"), percent(first.goodput.value));
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ std::string lead_of(std::span<const TrainingCost> trainings) {
 Document training_cost_document(std::span<const TrainingCost> trainings) {
   EXPECT(!trainings.empty());
   const Fields<TrainingCost> fields =
-      joined<TrainingCost>({question_fields(), training_cost_fields(trainings)});
+      joined<TrainingCost>({question_fields(trainings), training_cost_fields(trainings)});
   Document document;
   document.lead = lead_of(trainings);
   Table table = table_of(fields, trainings);

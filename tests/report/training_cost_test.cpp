@@ -41,7 +41,11 @@ TEST(TrainingCosts, HaveARowATraining) {
   EXPECT_EQ(document.tables.front().rows.size(), 2U);
   const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.training_cost");
+  EXPECT_EQ(document.lead.substr(document.lead.find(" for ")).substr(0, 14), " for 2T tokens");
   const auto& first = json.at("trainings").at(0);
+  EXPECT_EQ(first.at("tokens"), 2e12);
+  EXPECT_EQ(first.at("iterations"), 5e5);
+  EXPECT_FALSE(first.contains("samples"));
   EXPECT_NEAR(first.at("without_failures_s").get<double>(), 2.5e6, 1e-3);
   EXPECT_GT(first.at("with_failures_s").get<double>(), 2.5e6);
   EXPECT_LT(first.at("goodput").get<double>(), 1);
