@@ -38,6 +38,7 @@ struct StageRow {
   [[nodiscard]] const MemoryParts& parts() const { return stage.parts(moment); }
   [[nodiscard]] bool is_peak() const { return stage.peak(MemoryCounter::device) == moment; }
   [[nodiscard]] double total() const { return parts().total(MemoryCounter::device); }
+  [[nodiscard]] int number() const { return stage.stage + 1; }  ///< from 1
 };
 using StageField = Field<StageRow>;
 
@@ -72,8 +73,7 @@ StageField group_field(const KindGroup& group) {
 
 Fields<StageRow> table_fields(const std::vector<StageRow>& rows) {
   Fields<StageRow> fields{
-      StageField::table("stage",
-                        [](const StageRow& row) { return std::to_string(row.stage.stage + 1); }),
+      StageField::table("stage", [](const StageRow& row) { return std::to_string(row.number()); }),
       StageField::table(
           "at", [](const StageRow& row) { return std::string(to_string(row.moment)); },
           Align::left)};
@@ -163,7 +163,7 @@ Table memory_table(const ParallelRow& row, const AnsweredPlan& plan,
 Fields<StageRow> stage_fields() {
   using enum Meaning;
   Fields<StageRow> fields{
-      {"stage", key, via(&StageRow::stage, &StageMemory::stage)},
+      {"stage", key, [](const StageRow& row) { return row.number(); }},
       {"moment", key, [](const StageRow& row) { return to_string(row.moment); }},
       {"layers", value, via(&StageRow::stage, &StageMemory::layers)},
       {"live_layers", value, via(&StageRow::stage, &StageMemory::live_layers)}};

@@ -63,18 +63,22 @@ Fields<PartRow> part_fields() {
           {"share", value, &PartRow::share, "of the iteration", as::percent}};
 }
 
-Fields<Improvement> improvement_fields() {
+/// People see the column of keys only where a change is one of the plan.
+Fields<Improvement> improvement_fields(const std::vector<Improvement>& rows) {
   using enum Meaning;
+  const auto keys = [](const Improvement& one) { return text_or_null(one.plan); };
+  const bool has_keys =
+      std::ranges::any_of(rows, [](const Improvement& one) { return !one.plan.empty(); });
   const auto iteration = [](const Improvement& one) { return Seconds(one.answer.seconds()); };
   const auto free = [](const Improvement& one) { return one.answer.verdict.margin; };
   const auto free_gb = [](const Improvement& one) {
     return significant(one.answer.verdict.margin / giga_bytes, 3);
   };
   return {{"change", key, &Improvement::change, "with", as::words},
-          {"plan", remark, [](const Improvement& one) { return text_or_null(one.plan); }, "plan",
-           as::words_or_dash},
+          has_keys ? Field<Improvement>("plan", remark, keys, "plan", as::words_or_dash)
+                   : Field<Improvement>("plan", remark, keys),
           {"global_batch", value, &Improvement::global_batch},
-          {"t_iter_s", value, iteration, "iteration ms", as::milliseconds},
+          {"t_iter_s", value, iteration, "step ms", as::milliseconds},
           {"gain", value, &Improvement::gain, "samples/s", as::signed_percent},
           {"free_bytes", value, free, "free GB", free_gb}};
 }
@@ -109,7 +113,7 @@ Fields<GroupRow> group_fields() {
 
 /// A stage's time as simulated.
 struct StageRow {
-  int stage;
+  int stage;  ///< from 1
   RankTimes times;
 };
 
@@ -117,34 +121,37 @@ std::vector<StageRow> stage_rows(const ParallelExplanation& one) {
   std::vector<StageRow> rows;
   if (!one.timeline) return rows;
   for (std::size_t stage = 0; stage < one.timeline->times.size(); ++stage) {
-    rows.push_back({static_cast<int>(stage), one.timeline->times[stage]});
+    rows.push_back({static_cast<int>(stage) + 1, one.timeline->times[stage]});
   }
   return rows;
 }
 
 Fields<StageRow> stage_fields() {
   using enum Meaning;
-  const auto time = [](const char* name, const char* heading, std::vector<Activity> activities) {
+  const auto time = [](const char* name, const char* heading, std::vector<Activity> activities,
+                       int spare = 0) {
     const auto sum = [activities = std::move(activities)](const StageRow& row) {
       double seconds = 0;
       for (const Activity activity : activities) seconds += row.times[activity];
       return Seconds(seconds);
     };
-    return Field<StageRow>(name, value, sum, heading, as::milliseconds);
+    Field<StageRow> field(name, value, sum, heading, as::milliseconds);
+    field.spare = spare;
+    return field;
   };
   return {{"stage", key, &StageRow::stage, "stage",
            [](const StageRow& row) { return Cell{std::to_string(row.stage + 1)}; }},
           time("forward_s", "forward", {Activity::forward}),
           time("backward_s", "backward", {Activity::backward, Activity::weights}),
-          time("recompute_s", "again", {Activity::recompute}),
+          time("recompute_s", "again", {Activity::recompute}, 2),
           time("layer_messages_s", "in layers", {Activity::layer_messages}),
           time("stage_messages_s", "between stages", {Activity::stage_messages}),
           time("fill_s", "fill", {Activity::fill}),
           time("wait_s", "waits", {Activity::wait}),
           time("drain_s", "drain", {Activity::drain}),
           time("gradients_s", "gradients", {Activity::gradients}),
-          time("update_s", "update", {Activity::update}),
-          time("stragglers_s", "stragglers", {Activity::stragglers})};
+          time("update_s", "update", {Activity::update}, 1),
+          time("stragglers_s", "stragglers", {Activity::stragglers}, 3)};
 }
 
 Table parts_table(const ParallelExplanation& one) {
@@ -153,11 +160,20 @@ Table parts_table(const ParallelExplanation& one) {
   table.notes.push_back(fmt::format(
       "the parts add up to the iteration of {} ms, as means over the ranks of a pipeline",
       milliseconds(Seconds(one.answer.seconds()))));
+  const auto is_compute = [](const StepPart& part) {
+    return part.name == "gaps between kernels" || part.name == "waits for the host" ||
+           part.name == "uneven stages";
+  };
+  if (std::ranges::any_of(one.parts, is_compute)) {
+    table.notes.emplace_back(
+        "gaps between kernels, waits for the host and uneven stages are part of the compute of the "
+        "plain answer, which is that of the slowest stage");
+  }
   return table;
 }
 
 Table improvements_table(const ParallelExplanation& one) {
-  Table table = table_of(improvement_fields(), one.improvements);
+  Table table = table_of(improvement_fields(one.improvements), one.improvements);
   table.title = title_of(one, "What would help");
   if (one.improvements.empty()) {
     table.notes.emplace_back("none of the changes tried gains more than 1 % and fits");
@@ -294,7 +310,7 @@ Json explanation_json(const ParallelExplanation& one) {
           {"t_iter_s", number(one.answer.seconds())},
           {"t_simulated_s", one.timeline ? number(one.timeline->iteration.si()) : Json(nullptr)},
           {"parts", list_of(part_fields(), part_rows(one))},
-          {"improvements", list_of(improvement_fields(), one.improvements)},
+          {"improvements", list_of(improvement_fields(one.improvements), one.improvements)},
           {"groups", list_of(group_fields(), group_rows(one))},
           {"stages", list_of(stage_fields(), stage_rows(one))}};
 }

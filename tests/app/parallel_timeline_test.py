@@ -27,6 +27,7 @@ class ParallelTimeline(ProgramTest):
             explained = self.explained(plan)
             self.assertAlmostEqual(explained["t_iter_s"] / self.seconds(plan), 1, places=9)
             self.assertAlmostEqual(sum(part["share"] for part in explained["parts"]), 1, places=4)
+        self.assertEqual([stage["stage"] for stage in self.explained(PLAN)["stages"]], [1, 2, 3, 4])
 
     def test_a_change_keeps_its_promise(self):
         before = self.seconds(PLAN)
@@ -39,7 +40,9 @@ class ParallelTimeline(ProgramTest):
         self.assertGreater(min(gains), 0.01)
 
     def test_the_answer_opens_with_what_bounds_it(self):
-        text = " ".join(self.answered(*LLAMA, "--parallel", PLAN, "--explain").split())
+        lines = self.answered(*LLAMA, "--parallel", PLAN, "--explain").splitlines()
+        self.assertLessEqual(max(map(len, lines[:5])), 100, lines)
+        text = " ".join(" ".join(lines).split())
         self.assertIn("The largest part of the ", text)
         self.assertIn("NVLink", text)
         self.assertIn("InfiniBand", text)
@@ -57,8 +60,10 @@ class ParallelTimeline(ProgramTest):
     def test_a_trace_draws_each_stage(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "trace.json"
-            self.answered(*LLAMA, "--parallel", PLAN, "--trace", file)
+            self.assertIn("The time line is in", self.answered(*LLAMA, "--parallel", PLAN, "--trace", file))
             events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
+            names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+            self.assertEqual(names, ["stage 1", "stage 2", "stage 3", "stage 4"])
             spans = [event for event in events if event["ph"] == "X"]
             self.assertEqual({span["tid"] for span in spans}, {0, 1, 2, 3})
             rows = {event["args"]["name"] for event in events if event["name"] == "thread_name"}

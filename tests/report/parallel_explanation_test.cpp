@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,19 @@ TEST(ParallelExplanation, SaysWhatTheStepConsistsOf) {
   double sum = 0;
   for (const auto& part : json["explanations"][0]["parts"]) sum += part["share"].get<double>();
   EXPECT_NEAR(sum, 1, 1e-4);
+}
+
+TEST(ParallelExplanation, HasNoEmptyColumnOfKeys) {
+  ParallelExplanation one = Explained("data=1,tensor=8,stages=4,micro_batch=1").explanation;
+  const auto has_keys = [&] {
+    const Table& table = parallel_explanation_document(std::span(&one, 1)).tables.at(1);
+    return std::ranges::any_of(table.columns,
+                               [](const Column& column) { return column.heading == "plan"; });
+  };
+  one.improvements = {{"twice the micro-batches", "", one.answer}};
+  EXPECT_FALSE(has_keys());
+  one.improvements.front().plan = "chunks=2";
+  EXPECT_TRUE(has_keys());
 }
 
 TEST(ParallelTrace, HasARowForEachStage) {

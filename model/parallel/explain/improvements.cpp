@@ -70,7 +70,7 @@ class Changes {
   void change_batch() {
     ParallelQuestion question = question_;
     question.global_batch *= 2;
-    consider("twice the micro-batches, with twice the global batch", "", question, hardware_,
+    consider("twice the micro-batches and the global batch", "", question, hardware_,
              setting_, plan_);
     const int samples = *plan_.micro_batch;
     const auto keys = [](int count) { return fmt::format("micro_batch={}", count); };
