@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/quantity_units.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/measured_level_fit.hpp"
 
@@ -56,7 +57,12 @@ std::pair<int, std::optional<int>> layout_of(const std::string& point, std::stri
   return {*ranks, batch};
 }
 
+/// Whether a number has a unit of time behind it, or an "s" that may be one.
 bool is_time(std::string_view text) {
+  std::string_view unit = text.substr(text.find_last_of("0123456789.") + 1);  // npos + 1: 0
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  if (quantity::find_unit(quantity::time_dimension, quantity::our_name(unit)) != nullptr)
+    return true;
   return text.ends_with('s') && !text.ends_with("/s");
 }
 

@@ -5,7 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -43,13 +46,30 @@ std::pair<std::string_view, std::string> key_and_value(std::string_view option,
                                 escape_for_terminal(name), suggestion(name, names)));
 }
 
+[[noreturn]] void refuse_second(std::string_view option, std::string_view what) {
+  throw ConfigError(fmt::format("{} states {} twice. Keep one.", option, what));
+}
+
+/// A time from `least` on with its unit. Advice on a faulty one is about long times.
+Seconds long_time(const std::string& text, Seconds least, std::string_view option,
+                  std::string_view example) {
+  std::optional<Seconds> time;
+  try {
+    time = parse_quantity<Seconds>(text, option);
+  } catch (const ConfigError&) {
+    time.reset();  // its advice is in milliseconds
+  }
+  if (time && *time >= least && *time <= Seconds(max_plausible_time_s)) return *time;
+  throw ConfigError(
+      fmt::format("{} has {}, which is not a time from {:g} to 1e12 s with its unit, s, min, h or "
+                  "d. Write, for "
+                  "example, {}.",
+                  option, escape_for_terminal(text), least.si(), example));
+}
+
 double hours_between(const std::string& text) {
   if (text == "never") return std::numeric_limits<double>::infinity();
-  const auto time = parse_quantity<Seconds>(text, "--mtbf");
-  if (time >= Seconds(1) && time <= Seconds(max_plausible_time_s)) return time.si() / 3600;
-  throw ConfigError(fmt::format(
-      "--mtbf has {}, which is not a time from 1 s to 1e12 s; expected, for example, gpu=50000h.",
-      escape_for_terminal(text)));
+  return long_time(text, Seconds(1), "--mtbf", "gpu=50000h").si() / 3600;
 }
 
 struct MtbfKey {
@@ -70,6 +90,7 @@ StatedMtbf read_mtbf(const std::vector<std::string>& texts) {
     for (const MtbfKey& key : mtbf_keys) {
       names.emplace_back(key.name);
       if (name != key.name) continue;
+      if (read.*key.hours) refuse_second("--mtbf", name);
       read.*key.hours = hours_between(value);
       known = true;
     }
@@ -101,17 +122,19 @@ double number_in(const std::string& text, double least, double most, std::string
                   option, escape_for_terminal(text), least, most, example));
 }
 
-double watts(const std::string& text) {
-  return number_in(text, 0, 1e5, "--power", "gpu=600W", {{"W", 1}, {"kW", 1000}});
+double watts(const std::string& text, double least) {
+  return number_in(text, least, 1e5, "--power", "gpu=600W", {{"W", 1}, {"kW", 1000}});
 }
 
 Power read_power(const std::vector<std::string>& texts, Power power) {
+  std::set<std::string, std::less<>> stated;
   for (const std::string& text : texts) {
     const auto [name, value] = key_and_value("--power", text, "gpu=600W");
+    if (!stated.emplace(name).second) refuse_second("--power", name);
     if (name == "gpu") {
-      power.device_w = watts(value);
+      power.device_w = watts(value, 1);
     } else if (name == "host") {
-      power.host_w = watts(value);
+      power.host_w = watts(value, 0);
     } else if (name == "pue") {
       power.pue = number_in(value, 1, 10, "--power", "pue=1.2", {{"", 1}});
     } else {
@@ -123,21 +146,16 @@ Power read_power(const std::vector<std::string>& texts, Power power) {
 
 model::goodput::CheckpointHabit read_checkpoints(const std::vector<std::string>& texts) {
   model::goodput::CheckpointHabit habit;
+  bool has_length = false;
   for (const std::string& text : texts) {
-    if (text == "best") {
-      habit.every.reset();
-    } else if (text == "async") {
-      habit.asynchronous = true;
-    } else {
-      const auto every = parse_quantity<Seconds>(text, "--checkpoint-every");
-      if (every < Seconds(1e-3) || every > Seconds(max_plausible_time_s)) {
-        throw ConfigError(
-            fmt::format("--checkpoint-every is {}, which is not a time from 1 ms to "
-                        "1e12 s; expected, for example, 30min.",
-                        escape_for_terminal(text)));
-      }
-      habit.every = every;
+    const bool is_async = text == "async";
+    if (is_async ? habit.asynchronous : has_length) {
+      refuse_second("--checkpoint-every", is_async ? "async" : "its time");
     }
+    habit.asynchronous |= is_async;
+    has_length |= !is_async;
+    if (is_async || text == "best") continue;
+    habit.every = long_time(text, Seconds(1e-3), "--checkpoint-every", "30min");
   }
   return habit;
 }
@@ -154,6 +172,26 @@ CLI::Validator price_range() {
                        most);
   };
   return {check, "NUMBER"};
+}
+
+CLI::Validator spare_count() {
+  const auto check = [](const std::string& text) -> std::string {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_whole = error == std::errc() && end == text.data() + text.size();
+    if (is_whole && value >= 0 && value <= most_spares) return {};
+    return fmt::format("{} is not a whole number of nodes from 0 to {}; expected, for example, 2",
+                       text, most_spares);
+  };
+  return {check, "NUMBER"};
+}
+
+/// Refuses a training that ends within its first iteration.
+void expect_an_iteration(const CostQuestion& question) {
+  if (question.samples >= question.samples_per_iteration) return;
+  throw ConfigError(
+      fmt::format("the training has {:.4g} {}, and an iteration takes {:.4g}. State a longer one.",
+                  question.samples, question.samples_are, question.samples_per_iteration));
 }
 
 }  // namespace
@@ -179,7 +217,7 @@ void TrainingCostOptions::declare(CLI::App& command) {
   command
       .add_option("--spares", spares,
                   "Spare nodes that the job pays for (default: others stand in at once)")
-      ->check(CLI::Range(0, most_spares))
+      ->check(spare_count())
       ->type_name("NUMBER");
   command
       .add_option("--power", power,
@@ -197,6 +235,7 @@ void TrainingCostOptions::check(bool has_length) const {
 }
 
 void TrainingCostOptions::apply(CostQuestion& question) const {
+  expect_an_iteration(question);
   question.price_per_device_hour = price;
   question.mtbf = read_mtbf(mtbf);
   question.checkpoint = read_checkpoints(checkpoints);

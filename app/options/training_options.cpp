@@ -302,7 +302,7 @@ void refuse_twice(std::string_view option, std::string_view name) {
 
 void GlobalBatchOption::declare(CLI::App& verb) {
   verb.add_option("--global-batch", text,
-                  "Images per iteration on all ranks, in place of --batch (strong scaling)")
+                  "Images or sequences per iteration on all ranks, in place of --batch")
       ->type_name("N")
       ->excludes(verb.get_option("--batch"));
 }
@@ -314,8 +314,8 @@ std::int64_t counted_images(std::string_view option, std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), end, images);
   if (error == std::errc() && stop == end && images >= 1 && images <= most) return images;
   throw ConfigError(
-      fmt::format("{} is \"{}\" (images are counted). Write one whole number from 1 to {}.", option,
-                  escape_for_terminal(text), most));
+      fmt::format("{} is \"{}\" (samples are counted). Write one whole number from 1 to {}.",
+                  option, escape_for_terminal(text), most));
 }
 
 std::optional<std::int64_t> GlobalBatchOption::find() const {
@@ -327,14 +327,14 @@ int share_of(std::int64_t global_batch, int ranks) {
   const std::int64_t share = global_batch / ranks;
   if (share > most_images_per_rank) {
     throw ConfigError(
-        fmt::format("--global-batch {} is {} images for each of {} ranks, and a rank takes {} at "
-                    "most. Take more ranks, or fewer images.",
+        fmt::format("--global-batch {} is {} samples for each of {} ranks, and a rank takes {} at "
+                    "most. Take more ranks, or fewer samples.",
                     global_batch, share, ranks, most_images_per_rank));
   }
   if (share * ranks == global_batch) return static_cast<int>(share);
   throw ConfigError(
-      fmt::format("--global-batch {} is not a whole number of images for each of {} ranks. Take a "
-                  "multiple of the ranks.",
+      fmt::format("--global-batch {} is not a whole number of samples for each of {} ranks. Take "
+                  "a multiple of the ranks.",
                   global_batch, ranks));
 }
 

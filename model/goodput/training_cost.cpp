@@ -261,10 +261,11 @@ void expect_question(const CostQuestion& question) {
 }
 
 void refuse_endless(const Job& job, const Outcome& outcome) {
-  if (outcome.goodput >= 1e-6) return;
+  constexpr double least_goodput = 0.01;
+  if (outcome.goodput >= least_goodput) return;
   throw ConfigError(fmt::format(
-      "the training would not end: a failure comes every {}, and each restart takes {}. Ask for "
-      "fewer devices, or state a longer time between failures.",
+      "the training would not end in a hundred times its length: a failure comes every {}, and "
+      "each restart takes {}. Ask for fewer devices, or state a longer time between failures.",
       to_text(Seconds(1 / job.checkpoints.failures_per_s)), to_text(job.checkpoints.restart)));
 }
 

@@ -125,7 +125,7 @@ struct TrainingCost {
 };
 
 /// The cost of a training. Throws ConfigError where failures come so fast that it would not end
-/// (goodput below 1e-6), and for a stated checkpoint interval shorter than the write in the
+/// (goodput below 1 %), and for a stated checkpoint interval shorter than the write in the
 /// background.
 TrainingCost training_cost(const CostQuestion& question);
 

@@ -153,7 +153,7 @@ class Plan(ProgramTest):
 
     def test_images_are_counted(self):
         words = ["--ranks", "1,4", "--epochs", 1]
-        for more, parts in [(["--max-global-batch", "0.5"], ['--max-global-batch is "0.5" (images are counted)']),
+        for more, parts in [(["--max-global-batch", "0.5"], ['--max-global-batch is "0.5" (samples are counted)']),
                             (["--max-global-batch", "0"], ["from 1 to"]),
                             (["--global-batch", 1000000000], ["--global-batch 1000000000 is at least 250000000 images for each rank", "65536"])]:
             self.assert_refused(run(*self.words, *words, *more), 2, *parts)

@@ -1,6 +1,7 @@
 """predict of whole trainings, as a shell sees it: failures, checkpoints, energy and price."""
 
 import json
+import math
 
 from program import ProgramTest, main, run
 
@@ -69,6 +70,10 @@ class TrainingCost(ProgramTest):
         self.assertEqual(few["with_failures_s"], one["with_failures_s"])
         self.assertLess(many["with_failures_s"], few["with_failures_s"])
         self.assertLess(many["goodput"], few["goodput"])
+        self.assertEqual(one["tokens"], 15e12)
+        self.assertNotIn("samples", one)
+        self.assertEqual(one["iterations"], math.ceil(15e12 / (1024 * 8192)))
+        self.assert_refused(run(*llama[:-1], 15, "--ranks", 512, *plan), 2, "an iteration takes 8.389e+06")
         for more in ("--memory", "--fits", "--notes"):
             self.assert_refused(run(*llama, "--ranks", 512, *plan, more), 2, "Leave one")
         self.assert_refused(run(*llama[:-2], "--ranks", 512, *plan, "--spares", 1), 2, "needs a length")
@@ -84,6 +89,17 @@ class TrainingCost(ProgramTest):
             ([*tokens, "--mtbf", "gpus=1h"], "Did you mean"),
             ([*tokens, "--mtbf", "gpu"], "gpu=50000h"),
             ([*tokens, "--mtbf", "gpu=0s"], "not a time"),
+            ([*tokens, "--mtbf", "gpu=5"], "with its unit, s, min, h or d. Write, for example, gpu=50000h."),
+            ([*tokens, "--mtbf", "gpu=-5h"], "gpu=50000h"),
+            ([*tokens, "--mtbf", "gpu=5h,gpu=6h"], "--mtbf states gpu twice. Keep one."),
+            ([*tokens, "--checkpoint-every", "30"], "Write, for example, 30min."),
+            ([*tokens, "--checkpoint-every", "best,best"], "twice. Keep one."),
+            ([*tokens, "--checkpoint-every", "async,30min,async"], "states async twice"),
+            ([*tokens, "--power", "host=250W,host=5W"], "--power states host twice"),
+            ([*tokens, "--power", "gpu=0W"], "from 1 to 100000"),
+            ([*tokens, "--spares", "1.5"], "1.5 is not a whole number of nodes from 0 to 100000"),
+            (["--ranks", 8, "--tokens", "15"], "State a longer one."),
+            (["--ranks", 1024, "--tokens", "3T", "--mtbf", "gpu=1h"], "would not end"),
             ([*tokens, "--mtbf", "all=1h,gpu=1h"], "Leave one out"),
             ([*tokens, "--power", "gpu=600"], "gpu=600W"),
             ([*tokens, "--power", "pue=0.5"], "from 1 to 10"),
