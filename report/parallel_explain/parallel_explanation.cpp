@@ -139,8 +139,7 @@ Fields<StageRow> stage_fields() {
     field.spare = spare;
     return field;
   };
-  return {{"stage", key, &StageRow::stage, "stage",
-           [](const StageRow& row) { return Cell{std::to_string(row.stage + 1)}; }},
+  return {{"stage", key, &StageRow::stage, "stage", as::exact},
           time("forward_s", "forward", {Activity::forward}),
           time("backward_s", "backward", {Activity::backward, Activity::weights}),
           time("recompute_s", "again", {Activity::recompute}, 2),
