@@ -141,6 +141,21 @@ std::string not_among_words(const std::string& problem) {
                      escape_for_terminal(value), suggestion(value, CLI::detail::split(list, ',')));
 }
 
+/// CLI11's "--classes: Value 1.5 not in range 2 to 1000" as a sentence; empty for any other
+/// message.
+std::string not_in_range(const std::string& problem) {
+  constexpr std::string_view value_sign = ": Value ";
+  constexpr std::string_view range_sign = " not in range ";
+  const std::size_t colon = problem.find(value_sign);
+  const std::size_t at = problem.rfind(range_sign);
+  if (colon == std::string::npos || at == std::string::npos || at < colon) return {};
+  const std::size_t value = colon + value_sign.size();
+  return fmt::format("{}: {} is not one of the numbers from {}. Write one of them.",
+                     problem.substr(0, colon),
+                     escape_for_terminal(problem.substr(value, at - value)),
+                     problem.substr(at + range_sign.size()));
+}
+
 /// CLI11's message, except for a missing value and for values of the wrong kind of number.
 /// Validators have already refused words and numbers that are not positive.
 std::string in_our_words(std::string problem) {
@@ -149,7 +164,9 @@ std::string in_our_words(std::string problem) {
     return fmt::format("{}: the value is missing. Write one behind it, or leave the option out.",
                        problem.substr(0, lack));
   }
-  if (std::string ours = not_among_words(problem); !ours.empty()) return ours;
+  for (const auto& in_words : {not_among_words, not_in_range}) {
+    if (std::string ours = in_words(problem); !ours.empty()) return ours;
+  }
   for (const auto& [theirs, ours] :
        {std::pair(" excludes ", "{} and {} exclude each other. Leave one out."),
         std::pair(" requires ", "{} needs {} beside it. Add that, or leave the first out.")}) {

@@ -36,6 +36,11 @@ class BadInput(BenchTest):
         self.assertLessEqual(max(map(len, said.splitlines())), 100, said)
         self.assertEqual(said.split(), run("predict").stderr.split())
 
+    def test_numbers_out_of_range_are_answered_in_words(self):
+        for classes in ["1", "1.5", "many"]:
+            made = run("data", "make", "--out", self.folder / "data", "--pictures", 2, "--classes", classes)
+            self.assert_refused(made, 2, f"--classes: {classes} is not one of the numbers from 2 to 1000. Write one of them.")
+
     def test_unknown_layer_kind(self):
         network = self.write_network("a.yaml", "kind: relu", "kind: relo")
         self.assert_refused(self.conv(network), 2, "relu1", "relo", "relu")
