@@ -162,18 +162,35 @@ std::string cut_to_width(std::string_view text, std::size_t most) {
 
 namespace {
 
-/// Appends a line of a text, broken at blanks.
+/// The bytes of a word that one line takes: all if it fits into `width` columns, else up to its
+/// last comma that does. A word without one stays whole.
+std::size_t bytes_on_line(std::string_view word, std::size_t width) {
+  constexpr std::size_t most_bytes =
+      8;  // of a column; longer texts are not read anew for each line
+  if (display_width(word.substr(0, most_bytes * width)) <= width) return word.size();
+  std::size_t best = word.size();
+  for (std::size_t comma = word.find(','); comma != std::string_view::npos;
+       comma = word.find(',', comma + 1)) {
+    if (display_width(word.substr(0, comma + 1)) > width) break;
+    best = comma + 1;
+  }
+  return best;
+}
+
+/// Appends a line of a text, broken at blanks, and after commas where a word is wider than a line.
 void append_wrapped(std::string_view line, std::size_t width, std::size_t indent,
                     std::string& result) {
   const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
   result.append(blanks, ' ');
   std::size_t used = blanks;
   bool is_first = true;
+  bool is_cut = false;  // the word goes on behind a comma, on a line of its own
   for (std::size_t from = blanks; from < line.size(); is_first = false) {
     const std::size_t end = std::min(line.find(' ', from), line.size());
-    const std::string_view word = line.substr(from, end - from);
+    const std::string_view whole = line.substr(from, end - from);
+    const std::string_view word = whole.substr(0, bytes_on_line(whole, width));
     const std::size_t columns = display_width(word);
-    if (!is_first && used + 1 + columns > width) {
+    if (is_cut || (!is_first && used + 1 + columns > width)) {
       while (result.ends_with(' ')) result.pop_back();
       result += '\n';
       result.append(indent, ' ');
@@ -184,7 +201,8 @@ void append_wrapped(std::string_view line, std::size_t width, std::size_t indent
     }
     result += word;
     used += columns;
-    from = end + 1;
+    is_cut = word.size() < whole.size();
+    from += word.size() + (is_cut ? 0 : 1);
   }
 }
 

@@ -242,6 +242,15 @@ TEST(PrintableText, ShowsWhatActsOnATerminalOrDeceivesAsBlanks) {
   }
 }
 
+TEST(WrappedText, BreaksAtBlanksAndWideWordsAfterCommas) {
+  EXPECT_EQ(wrapped("one two three", 7, 2), "one two\n  three");
+  EXPECT_EQ(wrapped("by data=2,tensor=4,zero=1: quick", 16, 0),
+            "by\ndata=2,tensor=4,\nzero=1: quick");
+  EXPECT_EQ(wrapped("a,bb,ccc", 4, 1), "a,\n bb,\n ccc");
+  EXPECT_EQ(wrapped("a_word_without_one and", 6, 0), "a_word_without_one\nand");
+  EXPECT_EQ(wrapped("12345678,9 x", 4, 0), "12345678,9\nx");
+}
+
 TEST(PrintableText, ReplacesWhatIsNoUtf8) {
   const std::string odd = "\xEF\xBF\xBD";
   EXPECT_EQ(printable("a\tb\né × 漢 😀 \u0600"), "a b é × 漢 😀 \u0600");
