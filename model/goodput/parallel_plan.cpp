@@ -11,18 +11,6 @@ namespace {
 using parallel_time::ParallelAnswer;
 using parallel_time::ParallelQuestion;
 
-PhaseShares shares_by_stage(const ParallelAnswer& answer) {
-  const parallel_time::IterationTime& time = answer.time;
-  const double batches = answer.sizes.micro_batches;
-  const double messages = time.busiest_layers * time.layer.messages.total();
-  const double all_seconds = answer.seconds();
-  const double exposed = (batches * messages + time.exposed_gradients) / all_seconds;
-  const double computing = (batches * (time.slowest_stage - messages) + time.update) / all_seconds;
-  const double idle = std::max(0.0, 1 - computing - exposed);
-  const double all = computing + exposed + idle;
-  return {computing / all, exposed / all, idle / all};
-}
-
 double checkpoint_bytes(const ParallelQuestion& question, const ParallelAnswer& answer) {
   const parallel::KeptBytes bytes = parallel::kept_bytes(answer.plan.bytes);
   return memory::parameters(question.shape) *
@@ -30,6 +18,17 @@ double checkpoint_bytes(const ParallelQuestion& question, const ParallelAnswer& 
 }
 
 }  // namespace
+
+PhaseShares shares_by_stage(const parallel_time::IterationTime& time, double micro_batches,
+                            double seconds) {
+  const double messages = time.busiest_layers * time.layer.messages.total();
+  const double exposed = (micro_batches * messages + time.exposed_gradients) / seconds;
+  const double computing =
+      (micro_batches * (time.slowest_stage - messages) + time.update) / seconds;
+  const double idle = std::max(0.0, 1 - computing - exposed);
+  const double all = computing + exposed + idle;
+  return {computing / all, exposed / all, idle / all};
+}
 
 CostQuestion parallel_plan_question(const Cluster& cluster, const ParallelQuestion& question,
                                     const parallel_time::ParallelHardware& hardware,
@@ -47,7 +46,7 @@ CostQuestion parallel_plan_question(const Cluster& cluster, const ParallelQuesti
   cost.state = Bytes(checkpoint_bytes(question, answer));
   cost.storage = {cluster.storage.read_bandwidth, cluster.storage.shared_by_nodes};
   cost.host_link = cluster.host_device.bandwidth;
-  cost.shares = shares_by_stage(answer);
+  cost.shares = shares_by_stage(answer.time, answer.sizes.micro_batches, answer.seconds());
   cost.power.board_w = hardware.device.power_w;
   return cost;
 }

@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -196,10 +197,16 @@ struct Ends {
   }
 };
 
-Ends ends_of(const CostQuestion& question, const FailureFacts& facts, Seconds every) {
-  const auto inputs = uncertain_inputs(question, facts);
+/// All inputs at their values.
+Inputs middle_of(std::span<const UncertainInput> inputs) {
   Inputs middle;
   for (const UncertainInput& one : inputs) middle.*one.value = one.range.value;
+  return middle;
+}
+
+Ends ends_of(const CostQuestion& question, const FailureFacts& facts, Seconds every) {
+  const auto inputs = uncertain_inputs(question, facts);
+  const Inputs middle = middle_of(inputs);
   Ends all{outcome_of(question, facts, middle, every), {}};
   for (const UncertainInput& one : inputs) {
     Inputs low = middle;
@@ -280,13 +287,31 @@ void refuse_short_interval(const CostQuestion& question, const Job& job) {
 
 }  // namespace
 
+std::optional<PhaseWatts> phase_watts(const CostQuestion& question) {
+  const Inputs middle = middle_of(uncertain_inputs(question, failure_facts()));
+  const auto watts = [&](PhaseShares shares) -> std::optional<double> {
+    CostQuestion all = question;
+    all.shares = shares;
+    const std::optional<PhasePower> power = power_of(all, middle);
+    if (!power) return {};
+    return question.power.pue * (power->iteration + power->host);
+  };
+  const std::optional<double> computing = watts({1, 0, 0});
+  if (!computing) return {};
+  return PhaseWatts{*computing, *watts({0, 1, 0}), *watts({0, 0, 1})};
+}
+
+Seconds expected_time(const CostQuestion& question, Seconds iteration) {
+  const FailureFacts& facts = failure_facts();
+  Inputs middle = middle_of(uncertain_inputs(question, facts));
+  middle.iteration_s = iteration.si();
+  return Seconds(outcome_of(question, facts, middle, question.checkpoint.every).time_s);
+}
+
 TrainingCost training_cost(const CostQuestion& question) {
   expect_question(question);
   const FailureFacts& facts = failure_facts();
-  Inputs middle;
-  for (const UncertainInput& one : uncertain_inputs(question, facts)) {
-    middle.*one.value = one.range.value;
-  }
+  const Inputs middle = middle_of(uncertain_inputs(question, facts));
   const Job job = job_of(question, facts, middle);
   refuse_short_interval(question, job);
   const Seconds every = interval_of(job, question.iteration, question.checkpoint.every);

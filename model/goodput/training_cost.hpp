@@ -124,6 +124,25 @@ struct TrainingCost {
   std::vector<std::string> notes;  ///< what was assumed, a sentence each
 };
 
+/// Watts of one device with its part of the node, at the building's PUE, in each phase.
+struct PhaseWatts {
+  double computing = 0;
+  double exposed = 0;
+  double idle = 0;
+  /// Mean of an iteration.
+  [[nodiscard]] double mean(const PhaseShares& shares) const {
+    return shares.computing * computing + shares.exposed * exposed + shares.idle * idle;
+  }
+};
+
+/// The power in iterations that training_cost() takes, without its interval; absent where none is
+/// known. A stated device_w counts in all phases.
+std::optional<PhaseWatts> phase_watts(const CostQuestion& question);
+
+/// TrainingCost::time_s of the question with another time of an iteration, > 0, without its
+/// interval; the greatest double where the training would not end.
+Seconds expected_time(const CostQuestion& question, Seconds iteration);
+
 /// The cost of a training. Throws ConfigError where failures come so fast that it would not end
 /// (goodput below 1 %), and for a stated checkpoint interval shorter than the write in the
 /// background.

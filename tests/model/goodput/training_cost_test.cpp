@@ -67,6 +67,22 @@ TEST(TrainingCost, AddsUp) {
   EXPECT_NEAR(cost.device_hours.value, 520 * cost.time_s.value / 3600, 1e-6);
 }
 
+TEST(TrainingCost, HasPowerAndExpectedTimeOfItsOwn) {
+  CostQuestion question = usual_question();
+  question.shares = {0.6, 0.3, 0.1};
+  question.power.pue = 1.2;
+  const TrainingCost cost = training_cost(question);
+  const double watts = phase_watts(question).value().mean(question.shares);
+  EXPECT_NEAR(cost.plain_kwh.value().value / (512 * watts * cost.plain_s.value / 3.6e6), 1, 1e-12);
+  EXPECT_GT(phase_watts(question)->computing, phase_watts(question)->exposed);
+  EXPECT_GT(phase_watts(question)->exposed, phase_watts(question)->idle);
+  EXPECT_EQ(expected_time(question, question.iteration).si(), cost.time_s.value);
+  question.iteration = question.iteration_low = question.iteration_high = Seconds(7);
+  EXPECT_EQ(expected_time(usual_question(), Seconds(7)).si(), training_cost(question).time_s.value);
+  question.power.board_w.reset();
+  EXPECT_FALSE(phase_watts(question));
+}
+
 TEST(TrainingCost, NeverGainsFromMoreFailures) {
   double last = 0;
   for (const double hours : {300.0, 1000.0, 1e4, 1e5, 1e7}) {
