@@ -95,12 +95,15 @@ void set_level(const PlanVerbOptions& options, const Network& network, Run run,
 
 ExitCode plan(PlanVerbOptions& options) {
   options.training.check_hardware();
-  const Network network = options.training.find_network();
-  if (options.parallel.are_meant(network)) {
+  TrainingOptions usual_length = options.training;
+  usual_length.sequence = 0;  // a long one would make a network whose scores are absurdly large
+  const Network usual = usual_length.find_network();
+  if (options.parallel.are_meant(usual)) {
     options.output.write(
-        options.parallel.answer(network, options.training, options.plan, options.framework.name));
+        options.parallel.answer(usual, options.training, options.plan, options.framework.name));
     return ExitCode::ok;
   }
+  const Network network = options.training.find_network();
   expect_samples(network, options.plan.samples > 0);
   options.training.values = resolved_values(network, options);
   model::Machine machine = options.training.find_machine();
@@ -122,14 +125,14 @@ ExitCode plan(PlanVerbOptions& options) {
 void group_plan_options(CLI::App& verb) {
   group_options(
       verb,
-      {{"What to plan", {"--network", "--epochs", "--target"}},
+      {{"What to plan", {"--network", "--epochs", "--target", "--tokens"}},
        {"On what", {"--cluster", "--machine", "--measured"}},
        {"What to choose from",
         {"--ranks", "--max-ranks", "--batch", "--global-batch", "--schedules", "--parallel",
          "--framework"}},
        {"Limits and objective", {"--time-limit", "--cost-per-gpu-hour", "--budget", "--objective"}},
        {"Output", {"--format", "--output"}},
-       {"Advanced: parallel plans of transformers", {"--fits", "--launch-options"}},
+       {"Advanced: parallel plans of transformers", {"--fits", "--launch-options", "--device"}},
        {"Advanced: hardware", {"--inter-node-bandwidth", "--inter-node-latency"}},
        {"Advanced: exchange of gradients",
         {"--synchronisation", "--all-reduce", "--buckets", "--cycle", "--fusion-threshold",
@@ -158,7 +161,9 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
       "Example: dlscale plan --network resnet50 --cluster p40x16 --target imagenet-75.9\n"
       "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --epochs 90 --time-limit "
       "7d\n"
-      "Example: dlscale plan --network llama3_70b --cluster dgx_h100 --ranks 512");
+      "Example: dlscale plan --network llama3_70b --cluster dgx_h100 --ranks 512\n"
+      "Example: dlscale plan --network llama3_70b --cluster dgx_h100 --ranks 512,1024,2048 "
+      "--tokens 15T --time-limit 90d --objective cost");
   verb.callback([options, &result] { result = plan(*options); });
 }
 

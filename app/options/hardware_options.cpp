@@ -130,9 +130,12 @@ std::vector<std::string> MessageTimesOption::notes(const model::Machine& machine
 
 namespace {
 
+bool is_sheet_file(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml");
+}
+
 DeviceSheet find_sheet(const std::string& name) {
-  const bool is_file = name.find('/') != std::string::npos || name.ends_with(".yaml");
-  return is_file ? load_device_sheet(name) : DeviceCatalogue::load().at(name);
+  return is_sheet_file(name) ? load_device_sheet(name) : DeviceCatalogue::load().at(name);
 }
 
 /// Throws ConfigError if a link is stated twice.
@@ -192,6 +195,15 @@ void WhatIfOptions::check(const Run& run) const {
   throw ConfigError(
       "--sharp is about all-reduces, and this run adds its gradients in another way. Choose "
       "--synchronisation all_reduce and another --schedule than reduce_scatter_overlap.");
+}
+
+Cluster with_device(const Cluster& cluster, const std::string& device,
+                    std::vector<std::string>& notes) {
+  Cluster other = model::with_device(model::nominal_machine(cluster), find_sheet(device),
+                                     DType::f32, notes)  // any: it counts for fitted machines alone
+                      .cluster;
+  if (is_sheet_file(device)) other.device.sheet = device;
+  return other;
 }
 
 namespace {

@@ -59,6 +59,12 @@ struct WhatIfOptions {
   void check(const Run& run) const;
 };
 
+/// A cluster with another GPU in place of its own, by the name or file of its data sheet; hosts and
+/// links stay. `notes` gets a sentence. Throws ConfigError for an unknown GPU, and for a cluster of
+/// processors.
+Cluster with_device(const Cluster& cluster, const std::string& device,
+                    std::vector<std::string>& notes);
+
 /// --straggler-spread: the variation of compute times among ranks, which machine files do not
 /// describe.
 struct StragglerOptions {

@@ -132,7 +132,7 @@ void expect_samples(const Network& network, bool given) {
   if (given || !network.is_over_sequences()) return;
   throw ConfigError(
       fmt::format("an epoch of {} has as many sequences as the data, which no option says. Give "
-                  "--samples N.",
+                  "--samples N, or --tokens N in place of epochs.",
                   network.name()));
 }
 

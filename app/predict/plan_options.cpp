@@ -264,29 +264,6 @@ model::TrainingLength find_length(const PlanOptions& options, const std::string&
   return length;
 }
 
-model::PlanLimits find_limits(const PlanOptions& options) {
-  refuse_beyond("--cost-per-gpu-hour", options.price, 1e-6, 1e9);
-  model::PlanLimits limits;
-  if (!options.time_limit.empty()) {
-    limits.time = parse_quantity<Seconds>(options.time_limit, "--time-limit");
-    if (*limits.time <= Seconds()) {
-      throw ConfigError(fmt::format(
-          "--time-limit is {} (no training ends in that); expected, for example, \"24 h\".",
-          options.time_limit));
-    }
-  }
-  if (options.budget > 0 && options.price <= 0) {
-    throw ConfigError(
-        "--budget needs --cost-per-gpu-hour, from which the cost of a plan follows. Add it.");
-  }
-  if (options.budget > 0) limits.budget = options.budget;
-  if (!options.max_global_batch.empty()) {
-    limits.global_batch =
-        static_cast<double>(counted_images("--max-global-batch", options.max_global_batch));
-  }
-  return limits;
-}
-
 /// Describes the numbers of ranks: "8 ranks", or "3 numbers of ranks".
 std::string counted_ranks(const std::vector<int>& counts) {
   return counts.size() == 1
@@ -426,12 +403,36 @@ void PlanOptions::declare(CLI::App& verb, TrainingValues& values) {
       ->type_name("N")
       ->excludes(verb.get_option("--global-batch"));
   verb.add_option("--objective", objective,
-                  "What the best plan minimises or, for efficiency, maximises")
-      ->type_name("{time,cost,efficiency}")
+                  "What the best plan minimises or, for efficiency, maximises; energy: of parallel "
+                  "plans alone")
+      ->type_name("{time,cost,efficiency,energy}")
       ->capture_default_str();
   verb.add_option("--simulate-top", check, "Number of the best plans that are simulated, too")
       ->check(positive_count())
       ->capture_default_str();
+}
+
+model::PlanLimits PlanOptions::limits() const {
+  refuse_beyond("--cost-per-gpu-hour", price, 1e-6, 1e9);
+  model::PlanLimits found;
+  if (!time_limit.empty()) {
+    found.time = parse_quantity<Seconds>(time_limit, "--time-limit");
+    if (*found.time <= Seconds()) {
+      throw ConfigError(fmt::format(
+          "--time-limit is {} (no training ends in that); expected, for example, \"24 h\".",
+          time_limit));
+    }
+  }
+  if (budget > 0 && price <= 0) {
+    throw ConfigError(
+        "--budget needs --cost-per-gpu-hour, from which the cost of a plan follows. Add it.");
+  }
+  if (budget > 0) found.budget = budget;
+  if (!max_global_batch.empty()) {
+    found.global_batch =
+        static_cast<double>(counted_images("--max-global-batch", max_global_batch));
+  }
+  return found;
 }
 
 model::PlanQuestion PlanOptions::question(const TrainingValues& values, const std::string& network,
@@ -443,7 +444,7 @@ model::PlanQuestion PlanOptions::question(const TrainingValues& values, const st
   }
   model::PlanQuestion question;
   question.length = find_length(*this, network);
-  question.limits = find_limits(*this);
+  question.limits = limits();
   question.objective = model::parse_objective(objective);
   if (price > 0) question.price = price;
   question.checked = static_cast<std::size_t>(check);

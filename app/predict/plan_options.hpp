@@ -36,6 +36,8 @@ struct PlanOptions {
 
   /// Declares the options; `values` gets the lists of what the exchange of gradients may be.
   void declare(CLI::App& verb, TrainingValues& values);
+  /// The limits of the training. Throws ConfigError.
+  [[nodiscard]] model::PlanLimits limits() const;
   /// The question for a training of `network` by these values. `workers` is the number of devices
   /// of the machine's description, and the maximum of ranks if none are named. Throws ConfigError.
   [[nodiscard]] model::PlanQuestion question(const TrainingValues& values,

@@ -11,27 +11,35 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "app/cli/number_sweep.hpp"
+#include "app/options/hardware_options.hpp"
+#include "app/options/training_cost_options.hpp"
 #include "app/predict/parallel/predict_parallel.hpp"
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/progress_line.hpp"
 #include "core/text/suggest.hpp"
 #include "model/memory/transformer_shape.hpp"
 #include "model/parallel/search/search.hpp"
+#include "model/plan/training_plan.hpp"
 #include "report/parallel_plan/parallel_plan_table.hpp"
 
 namespace dlscale::app {
 namespace {
 
+using model::parallel_search::AskedFramework;
 using model::parallel_search::FrameworkWays;
 using model::parallel_search::SearchQuestion;
+using model::parallel_search::WholeTraining;
 using model::parallel_time::Precision;
 
-constexpr std::array<std::string_view, 3> only_here{"--parallel", "--fits", "--launch-options"};
-constexpr std::array<std::string_view, 16> shared{"--network",
+constexpr std::array<std::string_view, 5> only_here{"--parallel", "--fits", "--launch-options",
+                                                    "--device", "--tokens"};
+constexpr std::array<std::string_view, 18> shared{"--network",
                                                   "--sequence",
                                                   "--cluster",
                                                   "--ranks",
@@ -41,6 +49,8 @@ constexpr std::array<std::string_view, 16> shared{"--network",
                                                   "--dtype",
                                                   "--objective",
                                                   "--cost-per-gpu-hour",
+                                                  "--time-limit",
+                                                  "--budget",
                                                   "--inter-node-bandwidth",
                                                   "--inter-node-latency",
                                                   "--format",
@@ -53,6 +63,7 @@ bool is_among(const std::array<std::string_view, N>& all, std::string_view name)
   return std::ranges::find(all, name) != all.end();
 }
 
+constexpr const char* usual_ways = "megatron";  ///< whose plans are searched unless one is named
 constexpr int most_gpus = 1'000'000;
 
 /// Refuses numbers beyond any cluster, over which a search would take minutes.
@@ -96,26 +107,39 @@ const FrameworkWays& launcher(std::string_view name) {
                                 escape_for_terminal(name), suggestion(name, names)));
 }
 
-/// The framework that plans are searched for. That of the launch options, where none is named, else
-/// Megatron-LM.
-std::string searched_framework(const std::string& framework, const std::string& launch) {
-  if (framework == "any") return "";
-  if (!framework.empty()) return framework;
-  return launch.empty() ? "Megatron-LM" : std::string(launcher(launch).title);
+/// The frameworks that plans are searched for: where none is named, that of the launch options,
+/// else Megatron-LM.
+std::vector<AskedFramework> searched_frameworks(const std::string& framework,
+                                                const std::string& launch) {
+  if (framework == "any") return model::parallel_search::all_frameworks();
+  if (!framework.empty()) return {model::parallel_search::asked_framework(framework)};
+  const std::string name = launch.empty() ? usual_ways : std::string(launcher(launch).name);
+  return {model::parallel_search::asked_framework(name)};
 }
 
 std::vector<std::string> framework_notes(const SearchQuestion& question, bool is_typed) {
+  const AskedFramework& first = question.frameworks.front();
+  if (question.frameworks.size() > 1) {
+    return {
+        "each plan is timed as today's software of its framework runs it; --framework with "
+        "one name says what that does not run"};
+  }
   std::vector<std::string> notes;
   if (!is_typed) {
-    notes.push_back(fmt::format("as {} runs it; --framework names another, or any",
-                                question.training.framework));
+    notes.push_back(fmt::format("as {} runs it; --framework names another, or any", first.title()));
   }
-  if (question.ways != nullptr) notes.emplace_back(question.ways->left_out);
+  notes.push_back(first.ways != nullptr
+                      ? std::string(first.ways->left_out)
+                      : fmt::format("No family says which plans {} runs: all are searched.",
+                                    escape_for_terminal(first.name)));
   return notes;
 }
 
-std::optional<double> price_of(const PlanOptions& plan) {
-  return plan.price > 0 ? std::optional(plan.price) : std::nullopt;
+std::string batch_note(const model::parallel_time::ParallelQuestion& training) {
+  return fmt::format(
+      "global batch: {} sequences of {} tokens, one for each GPU of the most; --global-batch says "
+      "another",
+      training.global_batch, training.shape.sequence);
 }
 
 std::string price_note(const model::parallel_search::PlanSearch& search, double price) {
@@ -126,6 +150,61 @@ std::string price_note(const model::parallel_search::PlanSearch& search, double 
                         static_cast<double>(search.question.training.shape.sequence);
   return fmt::format("at {:g} for a GPU hour, 10^12 tokens by the best plan cost {:.4g}", price,
                      best.answered.answer.seconds() * best.gpus / hour * price / tokens * tera);
+}
+
+/// The whole training that --tokens asks for. Throws ConfigError for limits of none.
+std::optional<WholeTraining> whole_of(const std::string& tokens, const PlanOptions& plan,
+                                      const model::parallel_time::ParallelQuestion& training) {
+  const model::PlanLimits limits = plan.limits();
+  if (tokens.empty()) {
+    if (!limits.time && !limits.budget) return {};
+    throw ConfigError(fmt::format(
+        "{} is about a whole training, which needs a length. Give --tokens, such as 15T.",
+        limits.time ? "--time-limit" : "--budget"));
+  }
+  WholeTraining whole;
+  whole.tokens = parse_tokens(tokens);
+  const double iteration =
+      static_cast<double>(training.global_batch) * static_cast<double>(training.shape.sequence);
+  if (whole.tokens < iteration) {
+    throw ConfigError(
+        fmt::format("--tokens {} are fewer than the {:.4g} of an iteration. Give more tokens, or a "
+                    "smaller --global-batch.",
+                    tokens, iteration));
+  }
+  if (plan.price > 0) whole.price = plan.price;
+  whole.longest = limits.time;
+  whole.dearest = limits.budget;
+  return whole;
+}
+
+/// Shows how far a search is, once it takes over a second.
+class SearchProgress {
+ public:
+  void show(double share) {
+    constexpr double silent_s = 1;
+    const double passed = seconds();
+    if (passed < silent_s) return;
+    line_.show(fmt::format("plan: {:.0f} % of the plans, {}; about {} left", 100 * share,
+                           duration_text(passed),
+                           duration_text(passed / std::max(share, 1e-3) - passed)));
+  }
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  ProgressLine line_{ProgressLine::kind_for(false)};
+};
+
+[[noreturn]] void refuse_unfit(const report::ParallelPlanAnswer& answer, bool is_sure) {
+  const bool exceeds = answer.search.nearest_limit.has_value();
+  throw ConfigError(fmt::format(
+      "{} {}", report::nothing_found_text(answer),
+      exceeds ? "Raise the limit, or take more --ranks or another --objective."
+              : fmt::format("Take more --ranks, {}or a shorter --sequence.",
+                            is_sure ? "accept what likely fits (--fits likely), " : "")));
 }
 
 }  // namespace
@@ -144,6 +223,15 @@ void ParallelPlanOptions::declare(CLI::App& verb) {
                   "Framework in whose words the best plan is printed (default: that of "
                   "--framework)")
       ->type_name("{megatron,deepspeed,torchtitan,nanotron}");
+  verb.add_option("--device", device_,
+                  "Another GPU by its data sheet, for parallel plans: a name in configs/devices, "
+                  "such as h200")
+      ->type_name("DEVICE");
+  verb.add_option(
+          "--tokens", tokens_,
+          "Tokens of a whole training by parallel plans, such as 15T: adds days, GPU hours, "
+          "price and energy")
+      ->type_name("NUMBER");
 }
 
 bool ParallelPlanOptions::are_meant(const Network& network) const {
@@ -171,54 +259,64 @@ bool ParallelPlanOptions::are_meant(const Network& network) const {
   }
 }
 
+SearchQuestion ParallelPlanOptions::question(const Network& network,
+                                             const TrainingOptions& training,
+                                             const PlanOptions& plan, const std::string& framework,
+                                             int workers) const {
+  SearchQuestion question;
+  question.gpus = gpus_of(plan, workers);
+  question.training.shape = shape_of(training, network);
+  question.training.global_batch = plan.global_batch.find().value_or(question.gpus.back());
+  question.training.precision = is_dtype_stated() ? precision_of(training) : Precision::half;
+  question.frameworks = searched_frameworks(framework, launch_);
+  if (!choices_.empty()) question.choices = model::parallel_search::parse_choices(choices_);
+  if (fits_ == "likely") question.fit = model::parallel_search::Fit::likely;
+  question.objective = model::parallel_search::parse_objective(plan.objective);
+  question.whole = whole_of(tokens_, plan, question.training);
+  return question;
+}
+
+bool ParallelPlanOptions::is_dtype_stated() const {
+  return verb_->get_option("--dtype")->count() > 0;
+}
+
 report::Document ParallelPlanOptions::answer(const Network& network,
                                              const TrainingOptions& training,
                                              const PlanOptions& plan,
                                              const std::string& framework) const {
+  report::ParallelPlanAnswer answer;
   Cluster cluster = load_cluster(training.cluster);
   training.inter_node.apply(cluster);
-  SearchQuestion question;
-  question.gpus = gpus_of(plan, cluster.workers());
-  question.training.shape = model::memory::transformer_shape(network);
-  const std::optional<std::int64_t> batch = plan.global_batch.find();
-  question.training.global_batch = batch.value_or(question.gpus.back());
-  const bool is_dtype_stated = verb_->get_option("--dtype")->count() > 0;
-  question.training.precision = is_dtype_stated ? precision_of(training) : Precision::half;
-  question.training.framework = searched_framework(framework, launch_);
-  question.ways = model::parallel_search::ways_of(question.training.framework);
-  if (!choices_.empty()) question.choices = model::parallel_search::parse_choices(choices_);
-  if (fits_ == "likely") question.fit = model::parallel_search::Fit::likely;
-  question.objective = model::parallel_search::parse_objective(plan.objective);
-
-  report::ParallelPlanAnswer answer;
+  if (!device_.empty()) cluster = with_device(cluster, device_, answer.notes);
+  const SearchQuestion question =
+      this->question(network, training, plan, framework, cluster.workers());
   answer.network = network.name();
-  answer.dtype = dtype_of(training, is_dtype_stated);
-  answer.launch = launch_.empty() ? question.ways : &launcher(launch_);
-  answer.notes = framework_notes(question, !framework.empty());
-  if (!batch) {
-    answer.notes.push_back(
-        fmt::format("global batch: {} sequences of {} tokens, one for each GPU of the most; "
-                    "--global-batch says "
-                    "another",
-                    question.training.global_batch, question.training.shape.sequence));
+  answer.dtype = dtype_of(training, is_dtype_stated());
+  for (std::string& note : framework_notes(question, !framework.empty())) {
+    answer.notes.push_back(std::move(note));
   }
-  const auto begin = std::chrono::steady_clock::now();
+  if (!plan.global_batch.find()) answer.notes.push_back(batch_note(question.training));
+  SearchProgress progress;
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  answer.search = model::parallel_search::search_plans(model::parallel_time::parallel_times(),
-                                                       cluster, question, threads);
-  answer.search_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (answer.search.best.empty()) {
-    throw ConfigError(fmt::format(
-        "{} Take more --ranks, {}or a shorter --sequence.", report::nothing_fits_text(answer),
-        fits_ == "surely" ? "accept what likely fits (--fits likely), " : ""));
+  answer.search = model::parallel_search::search_plans(
+      model::parallel_time::parallel_times(), cluster, question,
+      {threads, [&progress](double share) { progress.show(share); }});
+  answer.search_s = progress.seconds();
+  if (answer.search.best.empty()) refuse_unfit(answer, fits_ == "surely");
+  choose_launcher(answer);
+  if (plan.price > 0 && !question.whole) {
+    answer.notes.push_back(price_note(answer.search, plan.price));
   }
-  const auto& best = answer.search.best.front().answered.answer.plan;
-  if (answer.launch != nullptr && !answer.launch->runs(best)) {
-    throw ConfigError(fmt::format("{} Search with --framework {}, for its own best plan.",
-                                  answer.launch->left_out, answer.launch->name));
-  }
-  if (const auto price = price_of(plan)) answer.notes.push_back(price_note(answer.search, *price));
   return report::parallel_plan_document(answer);
+}
+
+/// The launch options that were asked for, else those of the best plan's framework.
+void ParallelPlanOptions::choose_launcher(report::ParallelPlanAnswer& answer) const {
+  const model::parallel_search::FoundPlan& best = answer.search.best.front();
+  answer.launch = launch_.empty() ? answer.search.framework_of(best).ways : &launcher(launch_);
+  if (answer.launch == nullptr || answer.launch->runs(best.answered.answer.plan)) return;
+  throw ConfigError(fmt::format("{} Search with --framework {}, for its own best plan.",
+                                answer.launch->left_out, answer.launch->name));
 }
 
 }  // namespace dlscale::app

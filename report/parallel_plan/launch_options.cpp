@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string_view>
 
 #include "core/base/error.hpp"
@@ -58,14 +59,20 @@ void python_precision(const LaunchSizes& sizes, Lines& lines) {
   }
 }
 
-/// "Et*2|t*3|t*2L": embedding, layers and loss of stages.
+/// "Et*2|(t*3|)*4t*2L": embedding, layers and loss of stages. Megatron-LM repeats what parentheses
+/// hold.
 std::string megatron_layout(const std::vector<int>& layers) {
-  std::string text = "\"E";
-  for (std::size_t stage = 0; stage < layers.size(); ++stage) {
-    if (stage > 0) text += '|';
-    text += fmt::format("t*{}", layers[stage]);
+  EXPECT(layers.size() > 1);
+  const std::size_t last = layers.size() - 1;
+  std::string text = fmt::format("\"Et*{}|", layers.front());
+  for (std::size_t stage = 1; stage < last;) {
+    std::size_t end = stage + 1;
+    while (end < last && layers[end] == layers[stage]) ++end;
+    text += end - stage == 1 ? fmt::format("t*{}|", layers[stage])
+                             : fmt::format("(t*{}|)*{}", layers[stage], end - stage);
+    stage = end;
   }
-  return text + "L\"";
+  return text + fmt::format("t*{}L\"", layers[last]);
 }
 
 std::string argument(std::string_view name) {

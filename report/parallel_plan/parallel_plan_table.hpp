@@ -19,12 +19,12 @@ struct ParallelPlanAnswer {
 };
 
 /// The best plan of a search and those of other splits, the effect of other choices, time against
-/// memory or against GPUs, and launch options. JSON: {"schema": "dlscale.parallel_plan", "version":
-/// 1, ...}. Requires a search that found a plan.
+/// memory or GPUs and against energy, the whole training, and launch options. JSON: {"schema":
+/// "dlscale.parallel_plan", "version": 1, ...}. Requires a search that found a plan.
 Document parallel_plan_document(const ParallelPlanAnswer& answer);
 
-/// A sentence on a search in which nothing fits: by how many GB the nearest plan exceeds the
-/// device.
-std::string nothing_fits_text(const ParallelPlanAnswer& answer);
+/// A sentence on a search without a best plan: by how much the nearest plan exceeds the device, or
+/// the limits of the whole training.
+std::string nothing_found_text(const ParallelPlanAnswer& answer);
 
 }  // namespace dlscale::report

@@ -81,12 +81,101 @@ class PlanParallel(ProgramTest):
         self.assertLess(cheap["best"][0]["gpus"], 64)
         self.assertTrue(any("GPU hour" in note for note in cheap["notes"]))
 
+    def test_any_framework_is_as_quick_as_each(self):
+        words = ["plan", "--network", "llama3_8b", *WORDS[3:]]
+        answer = self.plan("--framework", "any", words=words)
+        frameworks = ["megatron-core", "deepspeed", "torchtitan", "nanotron"]
+        self.assertEqual(answer["frameworks"], frameworks)
+        best = answer["best"][0]
+        quickest = {one: self.plan("--framework", one, words=words)["best"][0]["t_iter_s"] for one in frameworks}
+        self.assertAlmostEqual(best["t_iter_s"], min(quickest.values()), delta=1e-12)
+        self.assertEqual(best["t_iter_s"], quickest[best["framework"]])
+        self.assertTrue(any("instead of Megatron-LM" in one["change"] for one in answer["neighbours"]))
+        table = run(*words, "--framework", "any").stdout
+        self.assertIn("by Megatron-LM", table.splitlines()[0])
+        self.assertIn("--tensor-model-parallel-size", table)
+
+    def test_an_unknown_framework_is_named(self):
+        answer = self.plan("--framework", "homemade", "--parallel", "stages=4,schedule=zero_bubble")
+        self.assertEqual(answer["best"][0]["schedule"], "zero_bubble")
+        self.assertTrue(any("No family says which plans homemade runs" in note for note in answer["notes"]), answer["notes"])
+        self.assertNotIn("launch", answer)
+
+    def test_another_device(self):
+        small = ["plan", "--network", "llama2_7b", "--cluster", "dgx_a100", "--ranks", 8]
+        usual = self.plan(words=small)["best"][0]
+        larger = self.plan("--device", "a100_sxm4_80gb", words=small)["best"][0]
+        self.assertGreater(larger["memory_bytes"] + larger["memory_free_bytes"], 1.9 * (usual["memory_bytes"] + usual["memory_free_bytes"]))
+        self.assertLessEqual(larger["t_iter_s"], usual["t_iter_s"])
+        self.assert_refused(run(*small, "--device", "a1000"), 2, "a1000")
+
+    def test_least_energy(self):
+        words = ["plan", "--network", "llama2_7b", "--cluster", "dgx_h100", "--global-batch", 64, "--max-ranks", 64]
+        frugal = self.plan("--objective", "energy", words=words)
+        quick = self.plan(words=words)
+        self.assertLess(frugal["best"][0]["energy_j"], quick["best"][0]["energy_j"])
+        self.assertEqual(frugal["best"][0]["energy_j"], min(plan["energy_j"] for plan in frugal["best"]))
+        front = frugal["energy_front"]
+        self.assertGreater(len(front), 1)
+        self.assertEqual([plan["energy_j"] for plan in front], sorted((plan["energy_j"] for plan in front), reverse=True))
+        # A GPU and its part of the node take 0.4 … 1.5 times the 700 W of the board's data sheet.
+        best = frugal["best"][0]
+        watts = best["energy_j"] / best["t_iter_s"] / best["gpus"]
+        self.assertTrue(280 < watts < 1050, watts)
+        self.assertIn("MJ", run(*words, "--objective", "energy").stdout)
+
+    def test_a_whole_training(self):
+        words = ["plan", "--network", "llama2_7b", "--cluster", "dgx_h100", "--ranks", "8,16,32,64", "--global-batch", 256]
+        whole = ["--tokens", "1T", "--cost-per-gpu-hour", 2, "--objective", "cost"]
+        cheap = self.plan(*whole, words=words)
+        rows = {row["gpus"]: row for row in cheap["trainings"]}
+        self.assertEqual(list(rows), [8, 16, 32, 64])
+        for row in rows.values():
+            self.assertAlmostEqual(row["price"], 2 * row["device_hours"], delta=1e-6 * row["price"])
+            self.assertGreater(row["energy_kwh"], 0)
+        days = rows[32]["with_failures_s"] / 86400
+        limited = self.plan(*whole, "--time-limit", f"{days * 1.1} d", words=words)
+        self.assertEqual(limited["best"][0]["gpus"], 32)
+        self.assertGreater(limited["over_limits"], 0)
+        self.assertIn(8, limited["unfit_gpus"])
+        table = run(*words, *whole, "--time-limit", f"{days * 1.1} d").stdout
+        for part in ("1T tokens", "GPU-hours", "MWh", "price", "keeps to the limits on 8"):
+            self.assertIn(part, table)
+        self.assertLessEqual(max(map(len, table.splitlines())), 100)
+        alone = ["predict", *words[1:6], 32, *words[7:], "--framework", "megatron", "--parallel", limited["best"][0]["plan"], "--tokens", "1T", "--format", "json"]
+        predicted = json.loads(run(*alone).stdout)["trainings"][0]
+        self.assertAlmostEqual(predicted["with_failures_s"] / rows[32]["with_failures_s"], 1, delta=0.01)
+        self.assert_refused(run(*words, *whole, "--time-limit", "1 d"), 2, "keeps to the limits", "days", "more")
+        self.assert_refused(run(*words, *whole, "--budget", 10), 2, "keeps to the limits", "costs")
+        self.assert_refused(run(*words, "--time-limit", "30 d"), 2, "--time-limit", "--tokens")
+        self.assert_refused(run(*words, "--tokens", "1K"), 2, "--tokens", "iteration")
+        self.assert_refused(run(*words, "--tokens", "many"), 2, "--tokens")
+
+    def test_long_sequences(self):
+        answer = self.plan("--sequence", 131072, "--global-batch", 16, "--ranks", 128, words=WORDS[:5])
+        self.assertGreater(answer["best"][0]["context"], 1)
+
+    def test_progress(self):
+        result = run("plan", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 1024)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"^(plan: \d+ % of the plans, \d+ s; about \d+ (s|min) left\n)*$")
+
     def test_numbers_of_gpus_without_a_plan_are_named(self):
         words = [*WORDS[:5], "--ranks", "16,64"]
         self.assertEqual(self.plan(words=words)["unfit_gpus"], [16])
         text = run(*words).stdout
         self.assertIn("no plan fits on 16 GPUs", text)
         self.assertIn("global batch: 64 sequences", text)
+        many = run(*WORDS[:5], "--ranks", "8..24:+1,64", "--format", "markdown").stdout
+        self.assertIn("of the numbers, from 8 to", many)
+
+    def layers(self, lines):
+        """Layers of each stage, as Megatron-LM reads its layout: parentheses are repeated first, then letters."""
+        layout = [line for line in lines if line.startswith("--pipeline-model-parallel-layout")][0].split('"')[1]
+        for pattern in (r"\(([^)]+)\)\*(\d+)", r"(.)\*(\d+)"):
+            layout = re.sub(pattern, lambda found: found[1] * int(found[2]), layout)
+        self.assertTrue(layout.startswith("E") and layout.endswith("L"), layout)
+        return [stage.count("t") for stage in layout.split("|")]
 
     def test_the_words_of_megatron(self):
         best, lines = self.lines("megatron", "--parallel", "stages=4,tensor=4,schedule=interleaved")
@@ -100,9 +189,11 @@ class PlanParallel(ProgramTest):
         self.assertEqual("--use-distributed-optimizer" in options, best["zero"] > 0)
         self.assertEqual("--recompute-granularity" in options, best["recompute"] != "none")
         uneven, lines = self.lines("megatron", "--ranks", 48, "--global-batch", 48, "--parallel", "stages=3")
-        layout = [line for line in lines if line.startswith("--pipeline-model-parallel-layout")][0]
-        self.assertEqual(sum(int(number) for number in re.findall(r"t\*(\d+)", layout)), 80)
+        self.assertEqual(self.layers(lines), uneven["stage_layers"])
         self.assertEqual(len(uneven["stage_layers"]), 3)
+        many, lines = self.lines("megatron", "--ranks", 96, "--global-batch", 96, "--parallel", "stages=12,tensor=8")
+        self.assertEqual(self.layers(lines), many["stage_layers"])
+        self.assertLessEqual(max(map(len, lines)), 60)
 
     def test_the_words_of_deepspeed(self):
         best, lines = self.lines("deepspeed")
@@ -160,11 +251,11 @@ class PlanParallel(ProgramTest):
 
     def test_tables_and_records(self):
         table = run(*WORDS).stdout
-        self.assertLessEqual(max(map(len, table.splitlines()[1:])), 100)  # the first line is a sentence
-        for words in ("plans timed", "do not fit", "launch options", "--tensor-model-parallel-size", "one choice made otherwise"):
+        self.assertLessEqual(max(map(len, table.splitlines())), 100)
+        for words in ("plans fit and were timed", "do not fit", "tokens/s", "of peak", "GB free", "launch options", "--tensor-model-parallel-size", "one choice made otherwise"):
             self.assertIn(words, table)
         rows = list(csv.DictReader(io.StringIO(run(*WORDS, "--format", "csv").stdout)))
-        self.assertEqual({row["part"] for row in rows} - {"memory"}, {"best", "neighbour"})
+        self.assertEqual({row["part"] for row in rows} - {"memory", "energy"}, {"best", "neighbour"})
         self.assertTrue(all(float(row["t_iter_s"]) > 0 for row in rows))
 
     def test_what_it_refuses(self):
@@ -178,8 +269,12 @@ class PlanParallel(ProgramTest):
             ([*WORDS, "--parallel", "tensor=3"], ["No plan can be"]),
             ([*WORDS, "--parallel", "tensors=4"], ["tensors", "tensor"]),
             ([*WORDS, "--objective", "efficiency"], ["efficiency", "time, cost"]),
+            ([*small, "--ranks", 720720, "--framework", "any"], ["million plans", "zero_group=0"]),
+            (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--tokens", "1T"], ["resnet50", "attention"]),
+            (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--epochs", 1, "--device", "h200"], ["--device", "--epochs"]),
             ([*WORDS, "--launch-options", "megatorn"], ["megatorn", "megatron"]),
-            ([*WORDS, "--framework", "any", "--parallel", "schedule=zero_bubble,stages=4", "--launch-options", "nanotron"], ["nanotron", "zero bubbles"]),
+            ([*WORDS, "--framework", "any", "--parallel", "schedule=zero_bubble,stages=4"], ["No plan can be", "Megatron-LM or DeepSpeed or torchtitan or nanotron"]),
+            ([*WORDS, "--framework", "homemade", "--parallel", "schedule=zero_bubble,stages=4", "--launch-options", "nanotron"], ["nanotron", "zero bubbles"]),
             (["plan", "--network", "gpt2", "--cluster", "dgx_h100", "--batch", 8], ["--samples"]),
         ]:
             self.assert_refused(run(*words), 2, *parts)

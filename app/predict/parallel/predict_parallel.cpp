@@ -244,16 +244,6 @@ report::Remedies remedies_of(const ParallelCall& call) {
   return remedies;
 }
 
-/// The sizes of the network for sequences of the length asked for. A long one does not make the
-/// network, whose scores would be absurdly large, unless it has a table of positions.
-model::memory::TransformerShape shape_of(const TrainingOptions& training, const Network& network) {
-  model::memory::TransformerShape shape = model::memory::transformer_shape(network);
-  if (training.sequence == 0) return shape;
-  if (shape.positions > 0) return model::memory::transformer_shape(training.find_network());
-  shape.sequence = training.sequence;
-  return shape;
-}
-
 /// The question; what the command line leaves open is usual, and becomes a note.
 ParallelQuestion question_of(const ParallelInputs& inputs, const Network& network,
                              bool is_dtype_stated, int gpus, std::vector<std::string>& notes) {
@@ -297,6 +287,14 @@ std::string dtype_of(const TrainingOptions& training, bool is_stated) {
   if (!is_stated) return "bf16";
   return training.few_bits.empty() ? std::string(dtype_name(training.run.dtype))
                                    : training.few_bits;
+}
+
+model::memory::TransformerShape shape_of(const TrainingOptions& training, const Network& network) {
+  model::memory::TransformerShape shape = model::memory::transformer_shape(network);
+  if (training.sequence == 0) return shape;
+  if (shape.positions > 0) return model::memory::transformer_shape(training.find_network());
+  shape.sequence = training.sequence;
+  return shape;
 }
 
 Precision precision_of(const TrainingOptions& training) {

@@ -9,6 +9,8 @@
 #include "app/options/training_cost_options.hpp"
 #include "app/options/training_options.hpp"
 #include "core/base/error.hpp"
+#include "core/network/network.hpp"
+#include "model/memory/transformer_shape.hpp"
 #include "model/parallel/answer/compared_plans.hpp"
 
 namespace CLI {
@@ -60,6 +62,11 @@ class PredictParallel {
 
 /// The format of products as --dtype names it: bf16 where it was not stated.
 std::string dtype_of(const TrainingOptions& training, bool is_stated);
+
+/// The sizes of the network for sequences of the length asked for. A long one does not make the
+/// network, whose scores would be absurdly large, unless it has a table of positions. Throws
+/// ConfigError.
+model::memory::TransformerShape shape_of(const TrainingOptions& training, const Network& network);
 
 /// The number format of products that --dtype names: that of `run`, or `few_bits`.
 model::parallel_time::Precision precision_of(const TrainingOptions& training);

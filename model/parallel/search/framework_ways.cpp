@@ -59,19 +59,19 @@ bool nanotron_runs(const ParallelPlan& plan) {
 }
 
 constexpr std::array<FrameworkWays, 4> all_ways{{
-    {"megatron", "Megatron-LM",
+    {"megatron", "Megatron-LM", "megatron-core",
      "Megatron-LM has no zero bubbles, and shards no gradients or weights in pipelines. Its "
      "selective recomputation is not timed with ZeRO 3.",
      megatron_runs},
-    {"deepspeed", "DeepSpeed",
+    {"deepspeed", "DeepSpeed", "deepspeed",
      "DeepSpeed without Megatron cuts no tensors and no sequences, runs pipelines by 1f1b of equal "
      "stages with ZeRO 0 or 1, and recomputes layers in full or not.",
      deepspeed_runs},
-    {"torchtitan", "torchtitan",
+    {"torchtitan", "torchtitan", "torchtitan",
      "torchtitan has ZeRO 1 nowhere and ZeRO 2 on one stage alone, cuts tokens wherever it cuts "
      "tensors, recomputes no blocks, and its zero bubbles need other stages than the model times.",
      torchtitan_runs},
-    {"nanotron", "nanotron",
+    {"nanotron", "nanotron", "nanotron",
      "nanotron has neither interleaved stages nor zero bubbles, shards by ZeRO 0 or 1 over all "
      "replicas, and recomputes layers in full or not.",
      nanotron_runs},

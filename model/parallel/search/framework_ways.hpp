@@ -11,6 +11,7 @@ namespace dlscale::model::parallel_search {
 struct FrameworkWays {
   std::string_view name;      ///< as --launch-options has it: "megatron"
   std::string_view title;     ///< as people write it: "Megatron-LM"
+  std::string_view software;  ///< its software of today, as --framework has it: "megatron-core"
   std::string_view left_out;  ///< a sentence: plans that it does not run
   bool (*runs)(const parallel::ParallelPlan& plan);
 };

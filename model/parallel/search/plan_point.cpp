@@ -9,8 +9,8 @@ constexpr int schedules = 256;  ///< first letters, which differ
 
 auto numbers_of(const PlanPoint& point) {
   const parallel::ParallelPlan& plan = point.plan;
-  return std::make_tuple(point.gpus, plan.tensor, plan.context, plan.stages, plan.experts,
-                         plan.zero, plan.zero_group.value_or(0), plan.chunks,
+  return std::make_tuple(point.gpus, point.framework, plan.tensor, plan.context, plan.stages,
+                         plan.experts, plan.zero, plan.zero_group.value_or(0), plan.chunks,
                          plan.micro_batch.value_or(0), plan.sequence_parallel,
                          static_cast<int>(plan.recompute), plan.recompute_layers);
 }
@@ -27,7 +27,7 @@ bool is_before(const PlanPoint& one, const PlanPoint& other) {
   return one.plan.schedule < other.plan.schedule;
 }
 
-int value_of(Choice choice, const parallel::ParallelPlan& plan) {
+int value_of(Choice choice, const parallel::ParallelPlan& plan, int framework) {
   switch (choice) {
     case Choice::tensor:
       return plan.tensor;
@@ -51,6 +51,8 @@ int value_of(Choice choice, const parallel::ParallelPlan& plan) {
       return plan.zero_group.value_or(0);
     case Choice::recompute:
       return static_cast<int>(plan.recompute);
+    case Choice::framework:
+      return framework;
   }
   return 0;  // every case is above
 }

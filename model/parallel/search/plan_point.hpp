@@ -7,8 +7,10 @@ namespace dlscale::model::parallel_search {
 /// A plan that a search visits, in numbers.
 struct PlanPoint {
   int gpus = 1;
+  int framework = 0;                 ///< that runs it, of the question's
   parallel::ParallelPlan plan = {};  ///< with micro_batch, and bytes of states
   double seconds = 0;                ///< of an iteration
+  double joules = 0;                 ///< of all GPUs in an iteration; 0: no power is known
   double score = 0;                  ///< what the search makes least
   memory::MemoryEstimate need = {};  ///< peak of the rank that needs most, as fits() has it
 };
@@ -30,12 +32,13 @@ enum class Choice {
   zero,
   zero_group,
   recompute,
+  framework,
 };
-inline constexpr int choice_count = 11;
+inline constexpr int choice_count = 12;
 
 /// A number that tells values of a choice apart. Of those whose values have an order it is that
 /// value.
-int value_of(Choice choice, const parallel::ParallelPlan& plan);
+int value_of(Choice choice, const parallel::ParallelPlan& plan, int framework);
 /// Whether values of the choice have an order.
 bool is_number(Choice choice);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <set>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/parallel/schedule/family.hpp"
@@ -16,7 +17,8 @@
 namespace dlscale::model::parallel_search {
 namespace {
 
-constexpr Words<Objective, 2> objectives{{{Objective::time, "time"}, {Objective::cost, "cost"}}};
+constexpr Words<Objective, 3> objectives{
+    {{Objective::time, "time"}, {Objective::cost, "cost"}, {Objective::energy, "energy"}}};
 static_assert(in_order(objectives));
 
 struct NumberKey {
@@ -122,8 +124,28 @@ std::string_view objective_name(Objective objective) {
   return name_of(objective, objectives);
 }
 
-double score_of(Objective objective, int gpus, double seconds) {
-  return objective == Objective::cost ? seconds * gpus : seconds;
+double score_of(Objective objective, int gpus, double seconds, double joules) {
+  switch (objective) {
+    case Objective::time:
+      return seconds;
+    case Objective::cost:
+      return seconds * gpus;
+    case Objective::energy:
+      return joules;
+  }
+  return seconds;  // every case is above
+}
+
+AskedFramework asked_framework(std::string name) {
+  const FrameworkWays* const ways = ways_of(name);
+  return {std::move(name), ways};
+}
+
+std::vector<AskedFramework> all_frameworks() {
+  std::vector<AskedFramework> all;
+  for (const FrameworkWays& ways : framework_ways())
+    all.push_back({std::string(ways.software), &ways});
+  return all;
 }
 
 }  // namespace dlscale::model::parallel_search

@@ -1,10 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/cluster/cluster.hpp"
+#include "core/base/units.hpp"
 #include "core/parallel/plan.hpp"
 #include "model/parallel/answer/answer.hpp"
 #include "model/parallel/search/framework_ways.hpp"
@@ -36,22 +37,45 @@ enum class Fit { surely, likely };
 
 /// The quantity that the best plan has least of.
 enum class Objective {
-  time,  ///< of an iteration
-  cost,  ///< GPUs times the time of an iteration
+  time,    ///< of an iteration
+  cost,    ///< GPUs times the time of an iteration
+  energy,  ///< of an iteration
 };
 Objective parse_objective(std::string_view name);  ///< throws ConfigError
 std::string_view objective_name(Objective objective);
-/// The quantity of a plan on `gpus` GPUs that takes `seconds` for an iteration.
-double score_of(Objective objective, int gpus, double seconds);
+/// The quantity of a plan on `gpus` GPUs that takes `seconds` and `joules` for an iteration.
+double score_of(Objective objective, int gpus, double seconds, double joules);
+
+/// A framework whose plans are searched.
+struct AskedFramework {
+  std::string name = {};                ///< free text, which names a family; may be empty
+  const FrameworkWays* ways = nullptr;  ///< nullptr: it runs any plan
+  [[nodiscard]] std::string_view title() const { return ways != nullptr ? ways->title : name; }
+};
+/// A framework by its name, with the ways of ways_of().
+AskedFramework asked_framework(std::string name);
+/// All of framework_ways(), as of today.
+std::vector<AskedFramework> all_frameworks();
+
+/// A whole training, and what it may take. Its time is that with failures, by
+/// goodput::training_cost().
+struct WholeTraining {
+  double tokens = 1;               ///< > 0
+  std::optional<double> price;     ///< of a GPU for an hour, > 0
+  std::optional<Seconds> longest;  ///< > 0
+  std::optional<double> dearest;   ///< > 0; needs `price`
+};
 
 /// All plans of a training.
 struct SearchQuestion {
-  parallel_time::ParallelQuestion training = {};
-  std::vector<int> gpus = {};           ///< ≥ 1 number, ascending
-  const FrameworkWays* ways = nullptr;  ///< nullptr: any framework's
+  parallel_time::ParallelQuestion training = {};  ///< by each of `frameworks`, not its own
+  std::vector<int> gpus = {};                     ///< ≥ 1 number, ascending
+  /// ≥ 1: each plan is one of such a framework, and timed as that runs it.
+  std::vector<AskedFramework> frameworks = {};
   PlanChoices choices = {};
   Fit fit = Fit::surely;
   Objective objective = Objective::time;
+  std::optional<WholeTraining> whole = {};
 };
 
 }  // namespace dlscale::model::parallel_search

@@ -4,21 +4,57 @@
 #include <iterator>
 
 namespace dlscale::model::parallel_search {
+namespace {
+
+void keep_nearest(std::optional<NearestPlan>& nearest, const PlanPoint& point, double excess) {
+  const bool is_nearer = !nearest || excess < nearest->excess ||
+                         (excess == nearest->excess && is_before(point, nearest->point));
+  if (is_nearer) nearest = {point, excess};
+}
+
+void add_nearest(std::optional<NearestPlan>& nearest, const std::optional<NearestPlan>& other) {
+  if (other) keep_nearest(nearest, other->point, other->excess);
+}
+
+}  // namespace
+
+void Front::offer(const PlanPoint& point) {
+  const auto precedes = [this](const PlanPoint& one, const PlanPoint& other) {
+    if (first_(one) != first_(other)) return first_(one) < first_(other);
+    if (second_(one) != second_(other)) return second_(one) < second_(other);
+    return is_before(one, other);
+  };
+  const auto after = std::ranges::upper_bound(points_, point, precedes);
+  if (after != points_.begin() && second_(*std::prev(after)) <= second_(point)) return;
+  auto end = after;
+  while (end != points_.end() && second_(*end) >= second_(point)) ++end;
+  if (after == end) {
+    points_.insert(after, point);
+  } else {
+    *after = point;
+    points_.erase(after + 1, end);
+  }
+}
 
 void Reduction::offer(const PlanPoint& point) {
   ++timed_;
   if (!of_split_ || is_before(point, *of_split_)) of_split_ = point;
-  keep_values(point);
-  keep_front(point);
+  for (std::size_t i = 0; i < by_value_.size(); ++i) {
+    keep_value(i, value_of(static_cast<Choice>(i), point.plan, point.framework), point);
+  }
+  memory_front_.offer(point);
+  energy_front_.offer(point);
 }
 
 void Reduction::miss(const PlanPoint& point, double excess) {
   ++missed_;
-  const bool is_nearer = !nearest_ || excess < nearest_excess_ ||
-                         (excess == nearest_excess_ && is_before(point, *nearest_));
-  if (!is_nearer) return;
-  nearest_ = point;
-  nearest_excess_ = excess;
+  keep_nearest(nearest_fit_, point, excess);
+}
+
+void Reduction::exceed(const PlanPoint& point, double excess) {
+  ++timed_;
+  ++exceeded_;
+  keep_nearest(nearest_limit_, point, excess);
 }
 
 void Reduction::end_split() {
@@ -26,55 +62,28 @@ void Reduction::end_split() {
   of_split_.reset();
 }
 
-void Reduction::keep_values(const PlanPoint& point) {
-  for (std::size_t i = 0; i < by_value_.size(); ++i) {
-    const int value = value_of(static_cast<Choice>(i), point.plan);
-    const auto found = std::ranges::find(by_value_[i], value, &ValueBest::value);
-    if (found == by_value_[i].end()) {
-      by_value_[i].push_back({value, point});
-    } else if (is_before(point, found->best)) {
-      found->best = point;
-    }
-  }
-}
-
-/// Whether a point of the front comes before this one and needs no more memory. Points of the front
-/// have rising scores and falling needs.
-bool Reduction::is_beaten(const PlanPoint& point) const {
-  const auto after = std::ranges::upper_bound(front_, point, is_before);
-  return after != front_.begin() && std::prev(after)->need.high <= point.need.high;
-}
-
-void Reduction::keep_front(const PlanPoint& point) {
-  if (is_beaten(point)) return;
-  const auto after = std::ranges::upper_bound(front_, point, is_before);
-  auto end = after;
-  while (end != front_.end() && end->need.high >= point.need.high) ++end;
-  if (after == end) {
-    front_.insert(after, point);
-  } else {
-    *after = point;
-    front_.erase(after + 1, end);
+void Reduction::keep_value(std::size_t choice, int value, const PlanPoint& point) {
+  std::vector<ValueBest>& known = by_value_[choice];
+  const auto found = std::ranges::find(known, value, &ValueBest::value);
+  if (found == known.end()) {
+    known.push_back({value, point});
+  } else if (is_before(point, found->best)) {
+    found->best = point;
   }
 }
 
 void Reduction::add(const Reduction& other) {
   timed_ += other.timed_;
+  missed_ += other.missed_;
+  exceeded_ += other.exceeded_;
   of_splits_.insert(of_splits_.end(), other.of_splits_.begin(), other.of_splits_.end());
   for (std::size_t i = 0; i < by_value_.size(); ++i) {
-    for (const ValueBest& each : other.by_value_[i]) {
-      const auto found = std::ranges::find(by_value_[i], each.value, &ValueBest::value);
-      if (found == by_value_[i].end()) {
-        by_value_[i].push_back(each);
-      } else if (is_before(each.best, found->best)) {
-        found->best = each.best;
-      }
-    }
+    for (const ValueBest& each : other.by_value_[i]) keep_value(i, each.value, each.best);
   }
-  for (const PlanPoint& point : other.front_) keep_front(point);
-  const std::size_t missed = missed_ + other.missed_;
-  if (other.nearest_) miss(*other.nearest_, other.nearest_excess_);
-  missed_ = missed;
+  for (const PlanPoint& point : other.memory_front_.points()) memory_front_.offer(point);
+  for (const PlanPoint& point : other.energy_front_.points()) energy_front_.offer(point);
+  add_nearest(nearest_fit_, other.nearest_fit_);
+  add_nearest(nearest_limit_, other.nearest_limit_);
 }
 
 }  // namespace dlscale::model::parallel_search

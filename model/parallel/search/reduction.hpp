@@ -14,15 +14,37 @@ struct ValueBest {
   PlanPoint best = {};
 };
 
+/// Plans that no other beats in two quantities, both of which are better where they are less.
+class Front {
+ public:
+  using Quantity = double (*)(const PlanPoint& point);
+  Front(Quantity first, Quantity second) : first_(first), second_(second) {}
+  void offer(const PlanPoint& point);
+  /// By rising first quantities, and so by falling second ones.
+  [[nodiscard]] const std::vector<PlanPoint>& points() const { return points_; }
+
+ private:
+  Quantity first_;
+  Quantity second_;
+  std::vector<PlanPoint> points_;
+};
+
+/// A plan that misses a limit by least.
+struct NearestPlan {
+  PlanPoint point = {};
+  double excess = 0;  ///< > 0
+};
+
 /// Keeps of the plans that a search visits what its answer needs. The outcome does not depend on
 /// their order, so that threads may share the work.
 class Reduction {
  public:
-  /// A plan that fits, with all numbers.
+  /// A plan that fits and keeps to the limits, with all numbers.
   void offer(const PlanPoint& point);
-  /// A plan whose memory exceeds the limit by `excess` > 0 bytes, or by an unknown number.
+  /// A plan whose memory exceeds the limit by `excess` > 0 bytes.
   void miss(const PlanPoint& point, double excess);
-  void skip() { ++missed_; }
+  /// A plan that fits, whose whole training takes `excess` > 0 times more than a limit.
+  void exceed(const PlanPoint& point, double excess);
   /// Ends the plans of one split.
   void end_split();
   /// Adds what another reduction kept.
@@ -30,31 +52,37 @@ class Reduction {
 
   [[nodiscard]] std::size_t timed() const { return timed_; }
   [[nodiscard]] std::size_t missed() const { return missed_; }
+  [[nodiscard]] std::size_t exceeded() const { return exceeded_; }
   /// The best of each split, in no order.
   [[nodiscard]] const std::vector<PlanPoint>& of_splits() const { return of_splits_; }
   /// The best with each value of a choice, in no order.
   [[nodiscard]] const std::vector<ValueBest>& by_value(Choice choice) const {
     return by_value_[static_cast<std::size_t>(choice)];
   }
-  /// Plans that no other beats in score and in memory at its high end, by score.
-  [[nodiscard]] const std::vector<PlanPoint>& front() const { return front_; }
-  /// The plan that misses the limit by least, and by how many bytes.
-  [[nodiscard]] const std::optional<PlanPoint>& nearest() const { return nearest_; }
-  [[nodiscard]] double nearest_excess() const { return nearest_excess_; }
+  /// Plans that no other beats in time and in memory at its high end.
+  [[nodiscard]] const Front& memory_front() const { return memory_front_; }
+  /// Plans that no other beats in time and energy.
+  [[nodiscard]] const Front& energy_front() const { return energy_front_; }
+  /// The plan that misses the memory by least.
+  [[nodiscard]] const std::optional<NearestPlan>& nearest_fit() const { return nearest_fit_; }
+  /// The plan that fits and misses the limits of the whole training by least.
+  [[nodiscard]] const std::optional<NearestPlan>& nearest_limit() const { return nearest_limit_; }
 
  private:
-  void keep_values(const PlanPoint& point);
-  void keep_front(const PlanPoint& point);
-  [[nodiscard]] bool is_beaten(const PlanPoint& point) const;
+  void keep_value(std::size_t choice, int value, const PlanPoint& point);
 
-  std::size_t timed_ = 0;
+  std::size_t timed_ = 0;  ///< of them exceeded_ too
   std::size_t missed_ = 0;
+  std::size_t exceeded_ = 0;
   std::optional<PlanPoint> of_split_;
   std::vector<PlanPoint> of_splits_;
   std::array<std::vector<ValueBest>, choice_count> by_value_;
-  std::vector<PlanPoint> front_;
-  std::optional<PlanPoint> nearest_;
-  double nearest_excess_ = 0;
+  Front memory_front_{[](const PlanPoint& point) { return point.seconds; },
+                      [](const PlanPoint& point) { return point.need.high; }};
+  Front energy_front_{[](const PlanPoint& point) { return point.seconds; },
+                      [](const PlanPoint& point) { return point.joules; }};
+  std::optional<NearestPlan> nearest_fit_;
+  std::optional<NearestPlan> nearest_limit_;
 };
 
 }  // namespace dlscale::model::parallel_search

@@ -1,22 +1,31 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/cluster/cluster.hpp"
+#include "model/goodput/training_cost.hpp"
 #include "model/parallel/answer/compared_plans.hpp"
 #include "model/parallel/search/plan_point.hpp"
 #include "model/parallel/search/question.hpp"
 
 namespace dlscale::model::parallel_search {
 
-/// A plan of an answer: its GPUs, and what predict_plan() says of it.
+/// Plans of a question at most: a search takes minutes beyond.
+inline constexpr double most_searched = 3e7;
+
+/// A plan of an answer: its GPUs, its framework, and what predict_plan() says of it.
 struct FoundPlan {
   int gpus = 1;
+  int framework = 0;  ///< of the question's
   parallel_time::AnsweredPlan answered;
+  double joules = 0;      ///< of all GPUs in an iteration; 0: no power is known
   double score = 0;       ///< by that time
   double searched_s = 0;  ///< the time that the search ordered it by
+  /// The whole training, where one is asked for: of the best plans and those of other GPUs.
+  std::optional<goodput::TrainingCost> whole = {};
 };
 
 /// The best plan with one choice made otherwise, the others chosen anew: the next smaller and
@@ -26,34 +35,57 @@ struct PlanNeighbour {
   FoundPlan plan;
 };
 
+/// A plan that misses a limit by least.
+struct FoundNearest {
+  FoundPlan plan;
+  double excess = 0;  ///< bytes, or how many times more a whole training takes
+};
+
 /// The plans of a training, searched.
 struct PlanSearch {
   std::string cluster;
   SearchQuestion question;
-  /// The best plan, then the best of other splits of the GPUs, by score. Empty if nothing fits.
+  /// The best plan, then the best of other splits of the GPUs, by score. Empty if nothing fits, or
+  /// keeps to the limits.
   std::vector<FoundPlan> best = {};
   std::vector<PlanNeighbour> neighbours = {};
-  /// Plans that no other beats in score and in memory at its high end, by score, up to twice the
-  /// best; of one number of GPUs.
+  /// Plans that no other beats in time and in memory at its high end, by time, up to twice the
+  /// quickest; of one number of GPUs.
   std::vector<FoundPlan> memory_front = {};
+  /// Plans that no other beats in time and energy, likewise, of all numbers of GPUs.
+  std::vector<FoundPlan> energy_front = {};
   /// The quickest with each number of GPUs that no smaller number beats; of several numbers.
   std::vector<FoundPlan> gpu_front = {};
-  std::size_t timed = 0;
-  std::size_t missed = 0;  ///< plans that do not fit
-  std::size_t splits = 0;  ///< of which one plan or more fits
+  std::size_t timed = 0;     ///< plans that fit
+  std::size_t missed = 0;    ///< plans that do not fit
+  std::size_t exceeded = 0;  ///< plans that fit and exceed the limits of the whole training
+  std::size_t splits = 0;    ///< of which one plan or more fits and keeps to the limits
   /// Other splits whose best plan is at most as slow as the high end of the best plan.
   std::size_t alike = 0;
-  /// Numbers of GPUs on which no plan fits, where plans fit on others.
+  /// Numbers of GPUs on which no plan fits and keeps to the limits, where plans do on others.
   std::vector<int> unfit = {};
-  /// The plan that exceeds the memory by least, where none fits, and by how many bytes.
-  std::optional<FoundPlan> nearest = {};
-  double nearest_excess = 0;
+  /// If no plan is the best: the one that exceeds the memory by least, if nothing fits, or the
+  /// limits of the whole training.
+  std::optional<FoundNearest> nearest_fit = {};
+  std::optional<FoundNearest> nearest_limit = {};
+  [[nodiscard]] const AskedFramework& framework_of(const FoundPlan& found) const {
+    return question.frameworks[static_cast<std::size_t>(found.framework)];
+  }
 };
 
-/// Visits all plans of the question on GPUs of the cluster, on `threads` ≥ 1 threads; their number
-/// changes no answer. Plans fit, and order, by the rules of the question. Throws ConfigError for a
-/// cluster without GPUs of a data sheet, and if no plan can be at all, whatever its memory.
+/// The conduct of a search, which changes no answer.
+struct SearchWork {
+  int threads = 1;  ///< ≥ 1
+  /// Called now and then by the thread that called the search, with the visited share of plans,
+  /// 0 … 1.
+  std::function<void(double share)> progress = {};
+};
+
+/// Visits all plans of the question on GPUs of the cluster. Plans fit, and order, by the rules of
+/// the question. Throws ConfigError for a cluster without GPUs of a data sheet, for more than
+/// most_searched plans, if no plan can be at all, whatever its memory, and for energy where the
+/// data sheet states no power.
 PlanSearch search_plans(const parallel_time::ParallelTimeFile& file, const Cluster& cluster,
-                        const SearchQuestion& question, int threads);
+                        const SearchQuestion& question, const SearchWork& work = {});
 
 }  // namespace dlscale::model::parallel_search

@@ -52,18 +52,15 @@ bool is_allowed(int value, const std::vector<int>& values) {
   return values.empty() || std::ranges::find(values, value) != values.end();
 }
 
-std::vector<Split> splits(const SearchQuestion& question, int node_gpus) {
+std::vector<Split> splits(const SearchQuestion& question, int gpus, int node_gpus) {
   const memory::TransformerShape& shape = question.training.shape;
   std::vector<Split> found;
-  for (const int gpus : question.gpus) {
-    for (const int tensor : divisors(gpus)) {
-      if (shape.heads % tensor != 0 || !is_allowed(tensor, question.choices.tensor)) continue;
-      if (question.choices.tensor.empty() && tensor > node_gpus) continue;
-      for (const int context : divisors(gpus / tensor)) {
-        if (shape.sequence % context != 0 || !is_allowed(context, question.choices.context))
-          continue;
-        add_stages(question, {.gpus = gpus, .tensor = tensor, .context = context}, found);
-      }
+  for (const int tensor : divisors(gpus)) {
+    if (shape.heads % tensor != 0 || !is_allowed(tensor, question.choices.tensor)) continue;
+    if (question.choices.tensor.empty() && tensor > node_gpus) continue;
+    for (const int context : divisors(gpus / tensor)) {
+      if (shape.sequence % context != 0 || !is_allowed(context, question.choices.context)) continue;
+      add_stages(question, {.gpus = gpus, .tensor = tensor, .context = context}, found);
     }
   }
   return found;
@@ -114,6 +111,36 @@ std::vector<Sharding> shardings(const SearchQuestion& question, const Split& spl
     }
   }
   return found;
+}
+
+std::vector<int> expert_groups(const SearchQuestion& question, const Split& split) {
+  const auto& experts = question.training.shape.experts;
+  std::vector<int> groups = divisors(experts ? experts->count : 1);
+  std::erase_if(groups, [&](int group) {
+    return split.data * split.context % group != 0 || !is_allowed(group, question.choices.experts);
+  });
+  return groups;
+}
+
+std::vector<int> micro_batches(const SearchQuestion& question, const Split& split) {
+  std::vector<int> sizes = divisors(question.training.global_batch / split.data);
+  std::erase_if(sizes, [&](int size) { return !is_allowed(size, question.choices.micro_batch); });
+  return sizes;
+}
+
+double most_plans(const SearchQuestion& question, const Split& split) {
+  const PlanChoices& choices = question.choices;
+  const std::size_t cuts = split.tensor > 1 && choices.sequence_parallel.size() != 1 ? 2 : 1;
+  const std::size_t recomputes =
+      choices.recompute.empty() ? parallel::all_recomputes.size() : choices.recompute.size();
+  double plans = 1;
+  for (const std::size_t number :
+       {question.frameworks.size(), expert_groups(question, split).size(),
+        micro_batches(question, split).size(), cuts, recomputes, shardings(question, split).size(),
+        pipelines(question, split).size()}) {
+    plans *= static_cast<double>(number);
+  }
+  return plans;
 }
 
 }  // namespace dlscale::model::parallel_search

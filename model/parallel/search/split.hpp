@@ -23,9 +23,9 @@ std::vector<int> divisors(std::int64_t number);
 /// Whether `value` is one of `values`, or there are none.
 bool is_allowed(int value, const std::vector<int>& values);
 
-/// All splits that the network and its batch can have (parallel::faults()), in order of GPUs,
+/// All splits of `gpus` that the network and its batch can have (parallel::faults()), in order of
 /// tensor, context and stages. `tensor` is at most `node_gpus` where the question names none.
-std::vector<Split> splits(const SearchQuestion& question, int node_gpus);
+std::vector<Split> splits(const SearchQuestion& question, int gpus, int node_gpus);
 
 /// The layers of each of `stages` stages, which differ by one at most; empty if they are alike. The
 /// first stages and the last one, which have more to keep or to compute, get the smaller number.
@@ -50,5 +50,14 @@ struct Sharding {
 
 /// All levels of ZeRO over all replicas, and over each number of ranks that divides them.
 std::vector<Sharding> shardings(const SearchQuestion& question, const Split& split);
+
+/// Groups of experts, ascending: divisors of the experts that divide data × context.
+std::vector<int> expert_groups(const SearchQuestion& question, const Split& split);
+
+/// Samples of a micro-batch, ascending: divisors of a replica's share of the batch.
+std::vector<int> micro_batches(const SearchQuestion& question, const Split& split);
+
+/// Plans of the split at most: frameworks do not run all, and of blocks one of a kind counts.
+double most_plans(const SearchQuestion& question, const Split& split);
 
 }  // namespace dlscale::model::parallel_search

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
-#include "model/parallel/search/rank_need.hpp"
+#include "model/goodput/parallel_plan.hpp"
 
 namespace dlscale::model::parallel_search {
 namespace {
@@ -24,59 +24,109 @@ int part_layers(const parallel::ParallelPlan& plan, std::int64_t layers) {
 
 }  // namespace
 
-const SizedJob& SearchContext::job(int gpus) const {
-  const auto found = std::ranges::find(jobs, gpus, &SizedJob::gpus);
-  EXPECT(found != jobs.end());
+double SizedJob::joules(const parallel_time::IterationTime& time, double micro_batches,
+                        double seconds) const {
+  if (!watts) return 0;
+  return gpus * seconds * watts->mean(goodput::shares_by_stage(time, micro_batches, seconds));
+}
+
+const SizedJob& FrameworkContext::job(int gpus) const {
+  const auto found = std::ranges::lower_bound(jobs, gpus, {}, &SizedJob::gpus);
+  EXPECT(found != jobs.end() && found->gpus == gpus);
   return *found;
 }
 
+double excess_of(const WholeTraining& whole, const SizedJob& job, double seconds) {
+  if (!whole.longest && !whole.dearest) return 0;
+  const Seconds time = goodput::expected_time(job.whole.value(), Seconds(seconds));
+  double most = 0;
+  if (whole.longest) most = time / *whole.longest;
+  if (whole.dearest) {
+    constexpr double hour = 3600;
+    const double price = time.si() / hour * job.gpus * whole.price.value();
+    most = std::max(most, price / *whole.dearest);
+  }
+  return most - 1;
+}
+
 void SplitSearch::visit(const Split& split) {
-  job_ = &context_->job(split.gpus);
+  pipelines_ = pipelines(*question_, split);
+  micro_batches_ = micro_batches(*question_, split);
   at_ = {.gpus = split.gpus};
   at_.plan.tensor = split.tensor;
   at_.plan.context = split.context;
   at_.plan.stages = split.stages;
   at_.plan.data = split.data;
-  at_.plan.bytes = context_->bytes;
-  pipelines_ = pipelines(*question_, split);
-  const auto& experts = question_->training.shape.experts;
-  for (const int groups : divisors(experts ? experts->count : 1)) {
-    if (split.data * split.context % groups != 0) continue;
-    if (is_allowed(groups, question_->choices.experts)) visit_experts(groups);
+  if (!pipelines_.empty()) {
+    for (const FrameworkContext& framework : context_->frameworks) {
+      framework_ = &framework;
+      visit_framework(split);
+      ++at_.framework;
+    }
   }
   found_->end_split();
 }
 
-void SplitSearch::visit_experts(int experts) {
-  parallel::ParallelPlan& plan = at_.plan;
-  plan.experts = experts;
-  shardings_.clear();
-  if (pipelines_.empty()) return;
-  plan.stage_layers = pipelines_.front().stage_layers;
-  plan.micro_batch = 1;
-  for (const Sharding& sharding :
-       shardings(*question_, {at_.gpus, plan.tensor, plan.context, plan.stages, plan.data})) {
-    plan.zero = sharding.zero;
-    plan.zero_group.reset();
-    if (sharding.group > 0) plan.zero_group = sharding.group;
-    const memory::MemorySetup setup =
-        parallel_time::memory_setup_of(question_->training, job_->setting, plan);
-    const bool is_hopeless = context_->skips_by_states &&
-                             least_need(question_->training.shape, setup) > job_->hardware.memory;
-    shardings_.push_back({sharding, is_hopeless});
+void SplitSearch::visit_framework(const Split& split) {
+  job_ = &framework_->job(split.gpus);
+  at_.plan.bytes = framework_->bytes;
+  for (const int groups : expert_groups(*question_, split)) {
+    at_.plan.experts = groups;
+    visit_experts(split);
   }
-  for (const int micro_batch : divisors(question_->training.global_batch / plan.data)) {
-    if (!is_allowed(micro_batch, question_->choices.micro_batch)) continue;
-    plan.micro_batch = micro_batch;
+}
+
+void SplitSearch::visit_experts(const Split& split) {
+  keep_states(split);
+  for (const int micro_batch : micro_batches_) {
+    at_.plan.micro_batch = micro_batch;
     for (const int cut : {0, 1}) {
-      if (cut == 1 && plan.tensor == 1) continue;
-      if (cut == 0 && plan.tensor > 1 && plan.experts > 1) continue;  // a fault
+      if (cut == 1 && at_.plan.tensor == 1) continue;
       if (!is_allowed(cut, question_->choices.sequence_parallel)) continue;
-      plan.sequence_parallel = cut == 1;
-      for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-        visit_recompute(recompute);
-      }
+      at_.plan.sequence_parallel = cut == 1;
+      visit_micro_batch();
     }
+  }
+}
+
+/// Computes states of all ways to shard them.
+void SplitSearch::keep_states(const Split& split) {
+  const memory::TransformerShape& shape = framework_->training.shape;
+  at_.plan.micro_batch = 1;
+  at_.plan.sequence_parallel = false;
+  at_.plan.recompute = Recompute::none;
+  at_.plan.recompute_layers = 0;
+  set(pipelines_.front());
+  states_.clear();
+  for (const Sharding& sharding : shardings(*question_, split)) {
+    set(sharding);
+    const memory::MemorySetup setup =
+        parallel_time::memory_setup_of(framework_->training, job_->setting, at_.plan);
+    if (states_.empty()) {
+      stages_ = needy_stages(shape, setup);
+      libraries_ = memory::library_memory(setup.axes());
+    }
+    states_.push_back({sharding, states_of(shape, setup, framework_->way, stages_)});
+  }
+}
+
+/// Finds pipelines that can be at all. No later choice makes a plan of one faulty.
+void SplitSearch::keep_running() {
+  at_.plan.recompute = Recompute::none;
+  at_.plan.recompute_layers = 0;
+  set(Sharding{});
+  running_.clear();
+  for (std::size_t i = 0; i < pipelines_.size(); ++i) {
+    set(pipelines_[i]);
+    if (parallel::faults(at_.plan, at_.gpus, context_->facts).empty()) running_.push_back(i);
+  }
+}
+
+void SplitSearch::visit_micro_batch() {
+  keep_running();
+  if (running_.empty()) return;
+  for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+    visit_recompute(recompute);
   }
 }
 
@@ -84,29 +134,35 @@ void SplitSearch::visit_recompute(Recompute recompute) {
   const PlanChoices& choices = question_->choices;
   const bool is_for_blocks = recompute == Recompute::none && allows(choices, Recompute::block);
   if (!allows(choices, recompute) && !is_for_blocks) return;
-  parallel::ParallelPlan& plan = at_.plan;
-  whole_.reset();
-  for (const CheckedSharding& sharding : shardings_) {
-    sharded_.reset();
-    plan.zero = sharding.sharding.zero;
-    plan.zero_group.reset();
-    if (sharding.sharding.group > 0) plan.zero_group = sharding.sharding.group;
-    for (const Pipeline& pipeline : pipelines_) {
-      const auto share = question_->training.global_batch / plan.data;
-      if (pipeline.chunks > 1 && share / *plan.micro_batch % plan.stages != 0) continue;
-      plan.recompute = recompute;
-      plan.recompute_layers = 0;
-      plan.schedule = pipeline.schedule;
-      plan.chunks = pipeline.chunks;
-      plan.stage_layers = pipeline.stage_layers;
-      visit_plan(sharding);
+  whole_.clear();
+  bare_.clear();
+  std::vector<PipelineMemory> memories(pipelines_.size());
+  for (const ShardedStates& states : states_) {
+    sharded_.clear();
+    set(states.sharding);
+    for (const std::size_t i : running_) {
+      set(pipelines_[i]);
+      at_.plan.recompute = recompute;
+      at_.plan.recompute_layers = 0;
+      visit_plan(states, memories[i]);
     }
   }
 }
 
+void SplitSearch::set(const Sharding& sharding) {
+  at_.plan.zero = sharding.zero;
+  at_.plan.zero_group.reset();
+  if (sharding.group > 0) at_.plan.zero_group = sharding.group;
+}
+
+void SplitSearch::set(const Pipeline& pipeline) {
+  at_.plan.schedule = pipeline.schedule;
+  at_.plan.chunks = pipeline.chunks;
+  at_.plan.stage_layers = pipeline.stage_layers;
+}
+
 bool SplitSearch::runs() const {
-  if (question_->ways != nullptr && !question_->ways->runs(at_.plan)) return false;
-  return parallel::faults(at_.plan, at_.gpus, context_->facts).empty();
+  return framework_->ways == nullptr || framework_->ways->runs(at_.plan);
 }
 
 double SplitSearch::excess() const {
@@ -114,74 +170,101 @@ double SplitSearch::excess() const {
   return (is_sure ? at_.need.high : at_.need.bytes) - job_->hardware.memory;
 }
 
-bool SplitSearch::fits() {
-  at_.need = rank_need(question_->training.shape,
-                       parallel_time::memory_setup_of(question_->training, job_->setting, at_.plan),
-                       context_->way);
+/// The place of the plan's memory beside states.
+std::vector<memory::StageMemory>& SplitSearch::rest(PipelineMemory& memory) const {
+  const parallel::ParallelPlan& plan = at_.plan;
+  if (plan.recompute == Recompute::block) {
+    const auto layers = static_cast<std::size_t>(plan.recompute_layers);
+    if (memory.rest_of_blocks.size() <= layers) memory.rest_of_blocks.resize(layers + 1);
+    return memory.rest_of_blocks[layers];
+  }
+  const bool is_by_operator = plan.recompute == Recompute::selective && plan.zero >= 3;
+  return is_by_operator ? memory.rest_of_operators : memory.rest;
+}
+
+bool SplitSearch::fits(const ShardedStates& states, PipelineMemory& memory) {
+  std::vector<memory::StageMemory>& beside = rest(memory);
+  if (beside.empty()) {
+    beside = rest_of(framework_->training.shape,
+                     parallel_time::memory_setup_of(framework_->training, job_->setting, at_.plan),
+                     framework_->way, stages_);
+  }
+  at_.need = rank_need(states.states, beside, framework_->way, libraries_);
   return excess() <= 0;
 }
 
-void SplitSearch::visit_plan(const CheckedSharding& sharding) {
+void SplitSearch::visit_plan(const ShardedStates& states, PipelineMemory& memory) {
   const PlanChoices& choices = question_->choices;
   if (allows(choices, at_.plan.recompute) && runs()) {
-    if (sharding.is_hopeless) {
-      found_->skip();
-      return;
-    }
-    if (fits()) {
-      const PlanSizes numbers = sizes();
-      finish(shared_parts(numbers), numbers);
-      return;
-    }
+    if (fits(states, memory)) return time_plan();
     found_->miss(at_, excess());
   }
   if (at_.plan.recompute == Recompute::none && allows(choices, Recompute::block)) {
-    visit_block(sharding);
+    visit_block(states, memory);
   }
 }
 
-void SplitSearch::visit_block(const CheckedSharding& sharding) {
+void SplitSearch::visit_block(const ShardedStates& states, PipelineMemory& memory) {
   parallel::ParallelPlan& plan = at_.plan;
   const int all = part_layers(plan, question_->training.shape.layers);
   plan.recompute = Recompute::block;
   plan.recompute_layers = all;
-  if (all < 2 || !runs() || sharding.is_hopeless || !fits()) return;
+  if (all < 2 || !runs() || !fits(states, memory)) return;
   int too_few = 0;
   int enough = all;
   while (enough - too_few > 1) {
     plan.recompute_layers = (too_few + enough) / 2;
-    (fits() ? enough : too_few) = plan.recompute_layers;
+    (fits(states, memory) ? enough : too_few) = plan.recompute_layers;
   }
   if (enough == all) return;  // full recomputation is that plan
   plan.recompute_layers = enough;
-  if (!fits()) return;
-  const PlanSizes numbers = sizes();
-  finish(parts_of(numbers), numbers);
+  if (fits(states, memory)) time_plan();
 }
 
-PlanSizes SplitSearch::sizes() const {
-  PlanSizes numbers = parallel_time::sizes_of(question_->training, at_.plan);
-  numbers.stage_layers = at_.plan.stage_layers;
-  numbers.keeps_gathered_stage = at_.plan.zero >= 3 && context_->way.keeps_gathered_stage;
-  return numbers;
+/// Parts of plans with the same recomputation; `make` computes those that are not known.
+template <class Make>
+const SplitSearch::Parts& SplitSearch::known_parts(std::vector<Parts>& known,
+                                                   const PlanSizes& sizes, Make make) {
+  const auto found = std::ranges::find_if(known, [&](const Parts& one) {
+    return one.recompute == sizes.recompute && one.recompute_share == sizes.recompute_share;
+  });
+  if (found != known.end()) return *found;
+  known.push_back(make());
+  return known.back();
 }
 
-SplitSearch::Parts SplitSearch::parts_of(const PlanSizes& numbers) const {
-  return {parallel_time::layer_time(job_->setting, numbers),
-          parallel_time::table_time(job_->setting, numbers)};
+const SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& sizes) {
+  std::vector<Parts>& bare = sizes.sharded_weights ? bare_ : whole_;
+  const Parts& parts = known_parts(bare, sizes, [&] {
+    return Parts{sizes.recompute, sizes.recompute_share,
+                 parallel_time::layer_without_gathers(job_->setting, sizes),
+                 parallel_time::table_time(job_->setting, sizes)};
+  });
+  if (!sizes.sharded_weights) return parts;
+  return known_parts(sharded_, sizes, [&] {
+    Parts gathered = parts;
+    gathered.layer = parallel_time::with_gathers(job_->setting, sizes, parts.layer);
+    return gathered;
+  });
 }
 
-const SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& numbers) {
-  std::optional<Parts>& parts = numbers.sharded_weights ? sharded_ : whole_;
-  if (!parts) parts = parts_of(numbers);
-  return *parts;
-}
-
-void SplitSearch::finish(const Parts& parts, const PlanSizes& numbers) {
-  at_.seconds =
-      parallel_time::iteration_time(job_->setting, numbers, parts.layer, parts.tables).total;
-  at_.score = score_of(question_->objective, at_.gpus, at_.seconds);
-  found_->offer(at_);
+/// Times a plan that fits, and offers it.
+void SplitSearch::time_plan() {
+  PlanSizes sizes = parallel_time::sizes_of(framework_->training, at_.plan);
+  sizes.stage_layers = at_.plan.stage_layers;
+  sizes.keeps_gathered_stage = at_.plan.zero >= 3 && framework_->way.keeps_gathered_stage;
+  const Parts& parts = shared_parts(sizes);
+  const parallel_time::IterationTime time =
+      parallel_time::iteration_time(job_->setting, sizes, parts.layer, parts.tables);
+  at_.seconds = time.total;
+  at_.joules = job_->joules(time, sizes.micro_batches, at_.seconds);
+  at_.score = score_of(question_->objective, at_.gpus, at_.seconds, at_.joules);
+  const double over = question_->whole ? excess_of(*question_->whole, *job_, at_.seconds) : 0;
+  if (over > 0) {
+    found_->exceed(at_, over);
+  } else {
+    found_->offer(at_);
+  }
 }
 
 }  // namespace dlscale::model::parallel_search

@@ -1,38 +1,57 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <vector>
 
+#include "model/goodput/training_cost.hpp"
 #include "model/memory/implementation.hpp"
 #include "model/parallel/answer/answer.hpp"
 #include "model/parallel/search/question.hpp"
+#include "model/parallel/search/rank_need.hpp"
 #include "model/parallel/search/reduction.hpp"
 #include "model/parallel/search/split.hpp"
 
 namespace dlscale::model::parallel_search {
 
-/// A number of GPUs, and all that times plans on them.
+/// A number of GPUs, and all that times plans of a framework on them.
 struct SizedJob {
   int gpus = 1;
   parallel_time::ParallelHardware hardware;
   parallel_time::Setting setting;
+  std::optional<goodput::PhaseWatts> watts = {};  ///< of a GPU with its part of the node
+  /// The whole training, where one is asked for, with the iteration of no plan.
+  std::optional<goodput::CostQuestion> whole = {};
+  /// Joules of all GPUs in an iteration that takes `seconds`; 0 where no power is known.
+  [[nodiscard]] double joules(const parallel_time::IterationTime& time, double micro_batches,
+                              double seconds) const;
+};
+
+/// A framework, and all that its plans have in common.
+struct FrameworkContext {
+  const FrameworkWays* ways = nullptr;            ///< nullptr: it runs any plan
+  parallel_time::ParallelQuestion training = {};  ///< with the framework
+  std::vector<SizedJob> jobs = {};                ///< by number of GPUs
+  parallel::StateBytes bytes = {};
+  memory::Implementation way = {};
+  [[nodiscard]] const SizedJob& job(int gpus) const;
 };
 
 /// All that the plans of a search have in common. What it views outlives it.
 struct SearchContext {
   const SearchQuestion* question = nullptr;
-  std::vector<SizedJob> jobs = {};  ///< by number of GPUs
+  std::vector<FrameworkContext> frameworks = {};
   parallel::NetworkFacts facts = {};
-  parallel::StateBytes bytes = {};
-  memory::Implementation way = {};
-  /// Plans whose states alone exceed the device count as missing it by an unknown number of bytes.
-  bool skips_by_states = true;
-  [[nodiscard]] const SizedJob& job(int gpus) const;
 };
 
-/// Visits all plans of splits. Each plan is checked by faults(), then for memory, then timed as
-/// predict_plan() does. Plans that share the times of layers and tables compute them once. Of
-/// recomputed blocks only the smallest that fits is timed, since larger ones are slower. Pipelines
-/// that predict_plan() simulates, of zero bubbles or uneven stages, get iteration_time() instead.
+/// By how much a whole training takes more than its limits: 0.1 for 10 %; 0 or less within them.
+/// `seconds` is of an iteration on the job's GPUs.
+double excess_of(const WholeTraining& whole, const SizedJob& job, double seconds);
+
+/// Visits all plans of splits, by all frameworks. Each plan is checked by faults(), then for
+/// memory, then timed as predict_plan() does. Plans that share states, activations, or the times of
+/// layers and tables compute them once. Of recomputed blocks only the smallest that fits is timed,
+/// since larger ones are slower. Pipelines that predict_plan() simulates get iteration_time()
+/// instead.
 class SplitSearch {
  public:
   SplitSearch(const SearchContext& context, Reduction& found)
@@ -40,36 +59,59 @@ class SplitSearch {
   void visit(const Split& split);
 
  private:
+  /// Times that plans share whose recomputation and sharding of weights are alike.
   struct Parts {
+    parallel::Recompute recompute;
+    double recompute_share;
     parallel_time::LayerTime layer;
     parallel_time::TableTime tables;
   };
-  struct CheckedSharding {
+  struct ShardedStates {
     Sharding sharding;
-    bool is_hopeless = false;  ///< states alone exceed the device
+    std::vector<memory::StageMemory> states;
+  };
+  /// Memory beside states of the plans of a pipeline; empty: not computed.
+  struct PipelineMemory {
+    std::vector<memory::StageMemory> rest;
+    std::vector<memory::StageMemory> rest_of_operators;
+    std::vector<std::vector<memory::StageMemory>> rest_of_blocks;  ///< by recomputed layers
   };
 
-  void visit_experts(int experts);
+  void visit_framework(const Split& split);
+  void visit_experts(const Split& split);
+  void visit_micro_batch();
   void visit_recompute(parallel::Recompute recompute);
-  void visit_plan(const CheckedSharding& sharding);
-  void visit_block(const CheckedSharding& sharding);
+  void visit_plan(const ShardedStates& states, PipelineMemory& memory);
+  void visit_block(const ShardedStates& states, PipelineMemory& memory);
+  void set(const Sharding& sharding);
+  void set(const Pipeline& pipeline);
+  void keep_states(const Split& split);
+  void keep_running();
   [[nodiscard]] bool runs() const;
-  [[nodiscard]] bool fits();
+  [[nodiscard]] bool fits(const ShardedStates& states, PipelineMemory& memory);
+  std::vector<memory::StageMemory>& rest(PipelineMemory& memory) const;
   [[nodiscard]] double excess() const;
-  [[nodiscard]] Parts parts_of(const parallel_time::PlanSizes& sizes) const;
+  template <class Make>
+  const Parts& known_parts(std::vector<Parts>& known, const parallel_time::PlanSizes& sizes,
+                           Make make);
   const Parts& shared_parts(const parallel_time::PlanSizes& sizes);
-  [[nodiscard]] parallel_time::PlanSizes sizes() const;
-  void finish(const Parts& parts, const parallel_time::PlanSizes& sizes);
+  void time_plan();
 
   const SearchContext* context_;
   const SearchQuestion* question_;
   Reduction* found_;
+  const FrameworkContext* framework_ = nullptr;
   const SizedJob* job_ = nullptr;
   PlanPoint at_;
   std::vector<Pipeline> pipelines_;
-  std::vector<CheckedSharding> shardings_;
-  std::optional<Parts> whole_;    ///< of plans that keep whole weights
-  std::optional<Parts> sharded_;  ///< of plans that shard weights over the group at hand
+  std::vector<int> micro_batches_;
+  std::vector<StageRange> stages_;  ///< that may need most memory
+  memory::LibraryMemory libraries_;
+  std::vector<ShardedStates> states_;
+  std::vector<std::size_t> running_;  ///< pipelines without faults for the micro-batch at hand
+  std::vector<Parts> whole_;          ///< of plans that keep whole weights
+  std::vector<Parts> bare_;           ///< of plans that shard weights, without gathers
+  std::vector<Parts> sharded_;        ///< of plans that shard weights over the group at hand
 };
 
 }  // namespace dlscale::model::parallel_search

@@ -1,9 +1,12 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/network/network.hpp"
+#include "model/goodput/parallel_plan.hpp"
+#include "model/goodput/training_cost.hpp"
 #include "model/memory/transformer_shape.hpp"
 #include "model/parallel/search/search.hpp"
 #include "model/parallel/search/split.hpp"
@@ -16,16 +19,16 @@ inline SearchQuestion question_of(std::string_view network, std::vector<int> gpu
   SearchQuestion question;
   question.training.shape = memory::transformer_shape(load_network(network));
   question.training.global_batch = batch;
-  question.training.framework = std::move(framework);
-  question.ways = ways_of(question.training.framework);
+  question.frameworks = {asked_framework(std::move(framework))};
   question.gpus = std::move(gpus);
   return question;
 }
 
-/// A plan of the whole space, by predict_plan() alone.
+/// A plan of the whole space, by itself.
 struct SlowPlan {
   parallel::ParallelPlan plan;
   double seconds = 0;
+  double joules = 0;
   bool fits = false;
   double excess = 0;
 };
@@ -35,26 +38,35 @@ struct SlowPlan {
 inline std::vector<SlowPlan> all_plans(const SearchQuestion& question, const Cluster& cluster,
                                        int gpus, int most_batch) {
   const auto& file = parallel_time::parallel_times();
+  parallel_time::ParallelQuestion training = question.training;
+  training.framework = question.frameworks.front().name;
+  const FrameworkWays* const ways = question.frameworks.front().ways;
   const parallel_time::ParallelHardware hardware = parallel_time::parallel_hardware(cluster, gpus);
-  const parallel_time::Setting setting =
-      parallel_time::setting_of(file, question.training, hardware);
-  const parallel::NetworkFacts facts = parallel_time::facts_of(question.training);
+  const parallel_time::Setting setting = parallel_time::setting_of(file, training, hardware);
+  const parallel::NetworkFacts facts = parallel_time::facts_of(training);
+  const memory::Implementation way = file.implementation_of(training.framework);
   const int layers = static_cast<int>(question.training.shape.layers);
   std::vector<SlowPlan> found;
   parallel::ParallelPlan plan;
   const auto visit = [&] {
-    if (question.ways != nullptr && !question.ways->runs(plan)) return;
+    if (ways != nullptr && !ways->runs(plan)) return;
     if (!parallel::faults(plan, gpus, facts).empty()) return;
-    const auto answer =
-        parallel_time::predict_plan(file, question.training, hardware, setting, plan);
-    const memory::MemoryEstimate peak = answer.memory.peak(
-        answer.memory.worst(memory::MemoryCounter::device).stage, memory::MemoryCounter::device);
+    const memory::RankMemory memory = memory::rank_memory(
+        training.shape, parallel_time::memory_setup_of(training, setting, plan), way);
+    const memory::MemoryEstimate peak = memory.peak(
+        memory.worst(memory::MemoryCounter::device).stage, memory::MemoryCounter::device);
     const double need = question.fit == Fit::surely ? peak.high : peak.bytes;
-    // The search orders pipelines by their closed form where predict_plan() simulates them.
-    parallel_time::PlanSizes sizes = answer.sizes;
+    // The search orders pipelines by their closed form, which predict_plan() simulates.
+    parallel_time::PlanSizes sizes = parallel_time::sizes_of(training, plan);
     sizes.stage_layers = plan.stage_layers;
-    const double seconds = parallel_time::iteration_time(setting, sizes).total;
-    found.push_back({plan, seconds, need <= hardware.memory, need - hardware.memory});
+    sizes.keeps_gathered_stage = plan.zero >= 3 && way.keeps_gathered_stage;
+    const parallel_time::IterationTime time = parallel_time::iteration_time(setting, sizes);
+    goodput::CostQuestion power;
+    power.power.board_w = hardware.device.power_w;
+    const double watts = goodput::phase_watts(power)->mean(
+        goodput::shares_by_stage(time, sizes.micro_batches, time.total));
+    found.push_back({plan, time.total, gpus * time.total * watts, need <= hardware.memory,
+                     need - hardware.memory});
   };
   const auto recomputes = [&] {
     for (const parallel::Recompute recompute : parallel::all_recomputes) {

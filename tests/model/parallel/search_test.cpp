@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/config/config_path.hpp"
@@ -19,11 +21,16 @@ namespace dlscale::model::parallel_search {
 namespace {
 
 PlanSearch searched(const SearchQuestion& question, const Cluster& cluster, int threads = 2) {
-  return search_plans(parallel_time::parallel_times(), cluster, question, threads);
+  return search_plans(parallel_time::parallel_times(), cluster, question, {threads});
 }
 
 std::string text_of(const FoundPlan& found) {
   return parallel::to_text(found.answered.answer.plan);
+}
+
+/// The plan of least time by the search's own order.
+const FoundPlan& quickest(const std::vector<FoundPlan>& plans) {
+  return *std::ranges::min_element(plans, {}, &FoundPlan::searched_s);
 }
 
 using SplitKey = std::tuple<int, int, int, int>;
@@ -52,15 +59,18 @@ void expect_all_found(const SearchQuestion& question, const Cluster& cluster, in
   EXPECT_EQ(search.missed, missed);
   EXPECT_GE(search.timed, fit);  // with blocks
   double last = 0;
+  std::size_t exact = 0;
   for (const FoundPlan& found : search.best) {
-    const parallel::ParallelPlan& plan = found.answered.answer.plan;
-    EXPECT_NEAR(found.searched_s / best.at(split_of(plan)), 1, 1e-12) << text_of(found);
+    const double ratio = found.searched_s / best.at(split_of(found.answered.answer.plan));
+    EXPECT_GT(ratio, 1 - 1e-12) << text_of(found);
+    exact += ratio < 1 + 1e-12 ? 1 : 0;
     EXPECT_GE(found.score, last);
     last = found.score;
   }
+  // The first may be another plan of its split, which is better where pipelines are simulated.
+  EXPECT_GE(exact + 1, search.best.size());
   const auto least = std::ranges::min_element(best, {}, [](const auto& one) { return one.second; });
-  const auto found = std::ranges::min_element(search.best, {}, &FoundPlan::searched_s);
-  EXPECT_NEAR(found->searched_s / least->second, 1, 1e-12);
+  EXPECT_LT(quickest(search.best).searched_s / least->second, 1.2);
 }
 
 TEST(ParallelSearch, FindsTheBestOfAllPlans) {
@@ -119,9 +129,9 @@ TEST(ParallelSearch, TimesEachPlanAsPredictPlanDoes) {
     plans.insert(plans.end(), some.memory_front.begin(), some.memory_front.end());
     ASSERT_GT(plans.size(), 15U);
     for (const FoundPlan& found : plans) {
-      const parallel::ParallelPlan& plan = found.answered.answer.plan;
+      // Stages are simulated, and not in the search.
+      const bool is_exact = found.answered.answer.plan.stages == 1;
       const double seconds = found.answered.answer.seconds();
-      const bool is_exact = plan.stages == 1;  // others are ordered by their closed form
       EXPECT_NEAR(found.searched_s / seconds, 1, is_exact ? 1e-12 : 0.2) << text_of(found);
       question.choices = only(found.answered.answer.plan);
       const PlanSearch alone = searched(question, cluster, 1);
@@ -131,28 +141,153 @@ TEST(ParallelSearch, TimesEachPlanAsPredictPlanDoes) {
   }
 }
 
-TEST(ParallelSearch, NeedsAsMuchMemoryAsPredictPlanSays) {
-  SearchQuestion question = question_of("gpt2", {6}, 12);
-  const Cluster cluster = load_cluster("dgx_a100");
-  const auto hardware = parallel_time::parallel_hardware(cluster, 6);
-  const auto setting =
-      parallel_time::setting_of(parallel_time::parallel_times(), question.training, hardware);
+/// Holds the memory from shared parts against rank_memory() of each plan of the question. States
+/// are computed at the smallest micro-batch without recomputation, and all else without sharding.
+void expect_same_memory(const SearchQuestion& question, const Cluster& cluster, int gpus) {
+  const parallel_time::ParallelQuestion& training = question.training;
+  const auto setting = parallel_time::setting_of(parallel_time::parallel_times(), training,
+                                                 parallel_time::parallel_hardware(cluster, gpus));
   const memory::Implementation way = parallel_time::parallel_times().implementation_of("");
+  const auto setup_of = [&](const parallel::ParallelPlan& plan) {
+    return parallel_time::memory_setup_of(training, setting, plan);
+  };
   std::size_t tried = 0;
-  for (SlowPlan& one : all_plans(question, cluster, 6, 2)) {
-    one.plan.bytes = parallel_time::state_bytes_of(*setting.family, {});
-    const memory::MemorySetup setup =
-        parallel_time::memory_setup_of(question.training, setting, one.plan);
-    const memory::RankMemory whole = memory::rank_memory(question.training.shape, setup, way);
+  for (const SlowPlan& one : all_plans(question, cluster, gpus, 2)) {
+    parallel::ParallelPlan sharded = one.plan;
+    sharded.micro_batch = 1;
+    sharded.sequence_parallel = false;
+    sharded.recompute = parallel::Recompute::none;
+    sharded.recompute_layers = 0;
+    parallel::ParallelPlan rest = one.plan;
+    const bool is_by_operator = rest.zero == 3 && rest.recompute == parallel::Recompute::selective;
+    if (!is_by_operator) rest.zero = 0;
+    rest.zero_group.reset();
+    const std::vector<StageRange> stages = needy_stages(training.shape, setup_of(one.plan));
+    const memory::MemoryEstimate fast =
+        rank_need(states_of(training.shape, setup_of(sharded), way, stages),
+                  rest_of(training.shape, setup_of(rest), way, stages), way,
+                  memory::library_memory(setup_of(one.plan).axes()));
+    const memory::RankMemory whole = memory::rank_memory(training.shape, setup_of(one.plan), way);
     const memory::MemoryEstimate peak =
         whole.peak(whole.worst(memory::MemoryCounter::device).stage, memory::MemoryCounter::device);
-    const memory::MemoryEstimate fast = rank_need(question.training.shape, setup, way);
     ASSERT_NEAR(fast.bytes / peak.bytes, 1, 1e-12) << parallel::to_text(one.plan);
+    ASSERT_NEAR(fast.low / peak.low, 1, 1e-12) << parallel::to_text(one.plan);
     ASSERT_NEAR(fast.high / peak.high, 1, 1e-12) << parallel::to_text(one.plan);
-    ASSERT_LE(least_need(question.training.shape, setup), peak.bytes * (1 + 1e-12));
     ++tried;
   }
   EXPECT_GT(tried, 1000U);
+}
+
+TEST(ParallelSearch, NeedsAsMuchMemoryAsPredictPlanSays) {
+  expect_same_memory(question_of("gpt2", {6}, 12), load_cluster("dgx_a100"), 6);
+}
+
+TEST(ParallelSearch, NeedsAsMuchMemoryWhereSomeLayersHaveExperts) {
+  SearchQuestion question = question_of("mixtral_8x7b", {6}, 6);
+  question.training.shape.layers = 6;
+  for (const int plain : {0, 1, 4}) {
+    question.training.shape.experts->dense_layers = plain;
+    expect_same_memory(question, load_cluster("dgx_a100"), 6);
+  }
+}
+
+TEST(ParallelSearch, FindsTheBestOfAllFrameworks) {
+  SearchQuestion question = question_of("llama2_7b", {16}, 32);
+  const Cluster cluster = load_cluster("dgx_h100");
+  double least = 1e18;
+  std::size_t timed = 0;
+  for (const AskedFramework& framework : all_frameworks()) {
+    question.frameworks = {framework};
+    const PlanSearch alone = searched(question, cluster);
+    ASSERT_FALSE(alone.best.empty()) << framework.name;
+    least = std::min(least, alone.best.front().score);
+    timed += alone.timed;
+  }
+  question.frameworks = all_frameworks();
+  const PlanSearch all = searched(question, cluster);
+  EXPECT_EQ(all.timed, timed);
+  EXPECT_NEAR(all.best.front().score / least, 1, 0.05);  // of other plans that are simulated
+  std::size_t others = 0;
+  for (const PlanNeighbour& each : all.neighbours) {
+    if (each.choice != Choice::framework) continue;
+    ++others;
+    EXPECT_NE(each.plan.framework, all.best.front().framework);
+    EXPECT_TRUE(all.framework_of(each.plan).ways->runs(each.plan.answered.answer.plan));
+  }
+  EXPECT_EQ(others, 3U);
+}
+
+TEST(ParallelSearch, FindsThePlanOfLeastEnergy) {
+  SearchQuestion question = question_of("gpt2", {4}, 8);
+  question.objective = Objective::energy;
+  question.choices.stages = {1};
+  const Cluster cluster = load_cluster("dgx_a100");
+  const PlanSearch search = searched(question, cluster);
+  double least = 1e18;
+  for (const SlowPlan& one : all_plans(question, cluster, 4, 8)) {
+    if (one.fits && one.plan.stages == 1) least = std::min(least, one.joules);
+  }
+  EXPECT_NEAR(search.best.front().joules / least, 1, 1e-12);
+  EXPECT_EQ(search.best.front().score, search.best.front().joules);
+  for (std::size_t i = 1; i < search.energy_front.size(); ++i) {
+    EXPECT_LT(search.energy_front[i].joules, search.energy_front[i - 1].joules * (1 + 1e-12));
+  }
+}
+
+TEST(ParallelSearch, NeedsThePowerOfADataSheetForEnergy) {
+  const test::TemporaryFolder folder;
+  SearchQuestion question = question_of("gpt2", {4}, 8);
+  Cluster cluster = load_cluster("dgx_a100");
+  std::string sheet = test::read_file(config_root() / "devices" / (cluster.device.sheet + ".yaml"));
+  sheet = test::replaced(sheet, "power: 400 W", "");
+  sheet = test::replaced(sheet, "[power, process]", "[process]");
+  cluster.device.sheet = folder.write("a100_sxm4_40gb.yaml", sheet).string();
+  EXPECT_FALSE(searched(question, cluster).best.empty());
+  question.objective = Objective::energy;
+  EXPECT_THROW(searched(question, cluster), ConfigError);
+}
+
+TEST(ParallelSearch, KeepsToTheLimitsOfAWholeTraining) {
+  SearchQuestion question = question_of("gpt2", {1, 8}, 8);
+  const Cluster cluster = load_cluster("dgx_a100");
+  question.whole = WholeTraining{.tokens = 1e9, .price = 2.0, .longest = {}, .dearest = {}};
+  question.objective = Objective::cost;
+  const PlanSearch cheap = searched(question, cluster);
+  question.whole->longest = Seconds(0.5 * cheap.best.front().whole->time_s.value);
+  const PlanSearch quick = searched(question, cluster);
+  ASSERT_FALSE(quick.best.empty());
+  EXPECT_GT(quick.exceeded, 0U);
+  EXPECT_EQ(quick.unfit, std::vector{1});
+  EXPECT_GT(quick.best.front().gpus, cheap.best.front().gpus);
+  for (const FoundPlan& found : quick.best) {
+    EXPECT_LE(found.whole->time_s.value, question.whole->longest->si());
+  }
+  EXPECT_GT(quick.best.front().whole->price->value, cheap.best.front().whole->price->value);
+  question.whole->dearest = 0.9 * cheap.best.front().whole->price->value;
+  const PlanSearch none = searched(question, cluster);
+  EXPECT_TRUE(none.best.empty());
+  EXPECT_EQ(none.exceeded, none.timed);
+  ASSERT_TRUE(none.nearest_limit);
+  EXPECT_GT(none.nearest_limit->excess, 0);
+}
+
+TEST(ParallelSearch, SaysHowFarItIs) {
+  std::vector<double> shares;
+  static_cast<void>(search_plans(parallel_time::parallel_times(), load_cluster("dgx_a100"),
+                                 question_of("gpt2", {4, 8}, 8),
+                                 {1, [&shares](double share) { shares.push_back(share); }}));
+  ASSERT_GT(shares.size(), 10U);
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  EXPECT_NEAR(shares.back(), 1, 1e-9);
+}
+
+TEST(ParallelSearch, RefusesMorePlansThanItCanVisit) {
+  const Cluster cluster = load_cluster("dgx_h100");
+  SearchQuestion question = question_of("llama3_70b", {720720}, 720720);
+  question.frameworks = all_frameworks();
+  EXPECT_THROW(searched(question, cluster), ConfigError);
+  question.choices = parse_choices("zero=1,zero_group=0,tensor=8,stages=5,context=1,micro_batch=1");
+  EXPECT_FALSE(searched(question, cluster).best.empty());
 }
 
 TEST(ParallelSearch, AnswersTheSameOnAnyNumberOfThreads) {
@@ -186,7 +321,7 @@ TEST(ParallelSearch, ReturnsOnlyPlansThatCanBeAndFit) {
     const parallel_time::ParallelAnswer& answer = found.answered.answer;
     EXPECT_TRUE(
         parallel::faults(answer.plan, 64, parallel_time::facts_of(question.training)).empty());
-    EXPECT_TRUE(question.ways->runs(answer.plan)) << text_of(found);
+    EXPECT_TRUE(question.frameworks.front().ways->runs(answer.plan)) << text_of(found);
     EXPECT_TRUE(answer.verdict.fits && answer.verdict.is_sure) << text_of(found);
   }
 }
@@ -271,7 +406,8 @@ TEST(ParallelSearch, NamesTheNearestPlanWhereNothingFits) {
     if (one.plan.recompute != parallel::Recompute::block) least = std::min(least, one.excess);
   }
   EXPECT_GT(least, 0);
-  EXPECT_NEAR(search.nearest_excess / least, 1, 1e-12);
+  ASSERT_TRUE(search.nearest_fit);
+  EXPECT_NEAR(search.nearest_fit->excess / least, 1, 1e-12);
 }
 
 TEST(ParallelSearch, RefusesWhatNoPlanCanBe) {
