@@ -28,6 +28,7 @@
 #include "app/options/training_time_options.hpp"
 #include "app/predict/answer_words.hpp"
 #include "app/predict/memory_answer.hpp"
+#include "app/predict/parallel/plan_remark.hpp"
 #include "app/predict/parallel/predict_parallel.hpp"
 #include "app/predict/predict_cases.hpp"
 #include "app/predict/predict_collective.hpp"
@@ -37,14 +38,10 @@
 #include "app/predict/stages/predict_stages.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
-#include "core/network/relu_fusion.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/cluster/stragglers.hpp"
-#include "model/sgd_iter/kernels/memory.hpp"
-#include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
-#include "report/prediction/layer_table.hpp"
 #include "report/prediction/prediction_summary.hpp"
 #include "report/prediction/sweep_table.hpp"
 #include "report/prediction/training_time_table.hpp"
@@ -77,19 +74,6 @@ struct PredictOptions : TrainingOptions {
   DocumentOutput output;
 };
 
-report::Document layer_document(const Network& network, const model::Machine& machine, Run run,
-                                const std::vector<int>& ranks,
-                                const std::vector<std::string>& assumed) {
-  std::vector<model::LayerTimes> times;
-  for (const int count : ranks) {
-    run.ranks = count;
-    times.push_back(model::layer_times(network, machine, run));
-    auto& notes = times.back().notes;
-    for (const std::string& one : assumed) notes.push_back(model::remark(one));
-  }
-  return report::layer_document(as_run(network, run), times);
-}
-
 /// Predictions for each number of ranks; reasons for missing ones become notes.
 std::vector<model::Prediction> predictions_of(const PredictOptions& options, const Network& network,
                                               const model::Machine& machine, const Run& run,
@@ -108,7 +92,10 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
   } else {
     PredictedRanks predicted = predict_each(network, machine, run, axes.ranks, spread);
     rows = std::move(predicted.rows);
-    if (rows.empty()) throw ConfigError(predicted.left_out.front().why);
+    if (rows.empty()) {
+      const std::string& why = predicted.left_out.front().why;
+      throw ConfigError(why + sharding_advice(network, machine, why));
+    }
     for (const auto& [count, why] : predicted.left_out) {
       left_out.push_back(fmt::format("ranks {}: {}", count, why));
     }
@@ -144,13 +131,17 @@ report::Document answer(const PredictOptions& options, const Network& network,
     add_notes(assumed, prediction);
     note_input(network, machine, prediction);
   }
+  cover_plans(network, machine, predictions);
+  const std::string by_plan = add_plan_remark(network, machine, predictions);
   if (options.training.asked()) {
     return training_document(options, network, machine, predictions);
   }
   if (options.limits) {
     for (model::Prediction& prediction : predictions) add_limit(network, machine, prediction);
   }
-  const report::PredictionWords words = words_for(network, machine, predictions);
+  report::PredictionWords words = words_for(network, machine, predictions);
+  if (!by_plan.empty()) words.hints.push_back(by_plan);
+  if (options.trace.asked()) words.hints.push_back(options.trace.place());
   return options.notes ? report::prediction_details(predictions, words)
                        : report::prediction_summary(predictions, words);
 }
@@ -174,7 +165,11 @@ void resolve_values(const Network& network, PredictOptions& options) {
   const TrainingValues usual = usual_values(usual_schedule(options));
   FrameworkChoice framework;
   if (options.framework.is_given()) {
-    framework = options.framework.choice(network, options, {.usual_schedules = *usual.schedules});
+    try {
+      framework = options.framework.choice(network, options, {.usual_schedules = *usual.schedules});
+    } catch (const ConfigError& error) {
+      throw ConfigError(sentence_of(error) + framework_advice(network, options.framework.name));
+    }
   }
   options.told = framework.notes;
   for (const std::string& note : options.stragglers.notes()) options.told.push_back(note);
@@ -220,29 +215,18 @@ bool wants_details(const PredictOptions& options) {
          options.training.asked();
 }
 
-/// Throws ConfigError if any number of ranks cannot be described.
-void check_details(const Network& network, const model::Machine& machine, const Run& run,
-                   const SweptAxes& axes) {
-  for (const int ranks : axes.ranks) {
-    Run of_so_many = run;
-    of_so_many.ranks = ranks;
-    check(of_so_many);
-    if (!axes.global_batch) continue;
-    const std::string why = model::share_obstacle(
-        as_run(network, of_so_many), machine.cluster, of_so_many, *axes.global_batch,
-        model::memory_traits(network, of_so_many.dtype, machine.software));
-    if (!why.empty()) throw ConfigError(why);
-  }
-}
-
 report::Document memory_of(const PredictOptions& options, const Network& network,
                            const SweptAxes& axes) {
   model::Machine machine = options.find_machine(axes.links.front());
-  const std::vector<std::string> assumed =
-      what_is_assumed(options, options.what_if, network, machine);
-  const Run run =
-      options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
-  return memory_answer(network, machine, run, memory_questions(machine.cluster, axes), assumed);
+  std::vector<std::string> assumed = what_is_assumed(options, options.what_if, network, machine);
+  Run run = options.find_run(network.name(), machine, axes.schedules, exchange_of(options.values));
+  const std::vector<MemoryQuestion> questions = memory_questions(machine.cluster, axes);
+  run.ranks = questions.back().ranks;
+  run.batch = questions.back().batch;
+  if (std::string by_plan = plan_memory_remark(network, machine, run); !by_plan.empty()) {
+    assumed.push_back(std::move(by_plan));
+  }
+  return memory_answer(network, machine, run, questions, assumed);
 }
 
 report::Document out_of_core_answer(const PredictOptions& options, const Network& network) {
@@ -280,7 +264,8 @@ std::optional<model::MeasuredLevel> measured_level(PredictOptions& options, cons
 /// A plan of a network that is cut by its layers.
 ExitCode predict_stages(PredictOptions& options, const Network& network) {
   resolve_values(network, options);
-  const model::Machine machine = options.find_machine();
+  model::Machine machine = options.find_machine();
+  const std::vector<std::string> assumed = options.what_if.apply(machine, options.run.dtype);
   const Run run = options.find_run(network.name(), machine, *options.values.schedules,
                                    exchange_of(options.values));
   StagesQuestion question;
@@ -295,6 +280,7 @@ ExitCode predict_stages(PredictOptions& options, const Network& network) {
   question.notes = options.notes;
   question.trace = options.trace.path;
   question.tokens = options.training.tokens;
+  question.assumed = assumed;
   const StagesAnswer answer = stages_answer(network, machine, run, question);
   options.output.write(answer.document);
   return options.parallel.fits() && !answer.fits ? ExitCode::bad_input : ExitCode::ok;
@@ -313,6 +299,7 @@ ExitCode predict_parallel(PredictOptions& options) {
         "GPUs alone. Leave it out.");
   }
   return options.parallel.predict({.training = &options,
+                                   .device = options.what_if.device,
                                    .ranks = options.ranks,
                                    .global_batch = options.global_batch.find(),
                                    .framework = options.framework.name,
@@ -437,7 +424,8 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
       ->delimiter(',')
       ->type_name("SWEEP")
       ->check(count_sweep());
-  verb.add_option("--batch", options->batches, "Images per rank and iteration, a list or a sweep")
+  verb.add_option("--batch", options->batches,
+                  "Images or sequences per rank and iteration, a list or a sweep")
       ->delimiter(',')
       ->type_name("SWEEP")
       ->check(count_sweep())

@@ -15,16 +15,21 @@
 
 #include "app/cli/rank0_error.hpp"
 #include "app/predict/answer_words.hpp"
+#include "app/predict/parallel/plan_remark.hpp"
 #include "core/base/error.hpp"
+#include "core/network/relu_fusion.hpp"
 #include "core/results/trace_event.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "model/sgd_iter/iteration_trace.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
+#include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
 #include "model/what_if/explain.hpp"
 #include "model/what_if/sheet_limit.hpp"
 #include "report/prediction/explanation_table.hpp"
+#include "report/prediction/layer_table.hpp"
 #include "report/prediction/prediction_table.hpp"
 
 namespace dlscale::app {
@@ -67,6 +72,7 @@ class Rows {
     if (!scaling.rows.empty()) sweep_->speedup_over = scaling.speedup_over;
   }
   void add_row(model::Prediction prediction, const std::optional<LinkSpec>& link) {
+    cover_plans(*network_, *machine_, std::span(&prediction, 1));
     add_notes(assumed_, prediction);
     note_input(*network_, *machine_, prediction);
     if (limits_) add_limit(*network_, *machine_, prediction);
@@ -176,6 +182,10 @@ report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions&
         rows.add(run, axes.ranks, stated);
       }
     }
+    const bool is_last = &link == &axes.links.back();
+    if (is_last && !sweep.rows.empty()) {
+      add_plan_remark(network, machine, std::span(&sweep.rows.back().prediction, 1));
+    }
   }
   if (sweep.rows.empty()) {
     const std::string& first = sweep.left_out.front();
@@ -212,10 +222,40 @@ report::Document ExplainOptions::document(const Network& network, const model::M
   for (const int count : ranks) {
     run.ranks = count;
     explanations.push_back(model::explain(network, machine, run));
+    model::Prediction& explained = explanations.back().prediction;
+    cover_plans(network, machine, std::span(&explained, 1));
+    if (count == ranks.back()) add_plan_remark(network, machine, std::span(&explained, 1));
     add_notes(assumed, explanations.back().prediction);
     if (global_batch) advise_global_batches(run, explanations.back());
   }
   return report::explanation_document(explanations);
+}
+
+report::Document layer_document(const Network& network, const model::Machine& machine, Run run,
+                                const std::vector<int>& ranks,
+                                const std::vector<std::string>& assumed) {
+  std::vector<model::LayerTimes> times;
+  for (const int count : ranks) {
+    run.ranks = count;
+    times.push_back(model::layer_times(network, machine, run));
+    auto& notes = times.back().notes;
+    for (const std::string& one : assumed) notes.push_back(model::remark(one));
+  }
+  return report::layer_document(as_run(network, run), times);
+}
+
+void check_details(const Network& network, const model::Machine& machine, const Run& run,
+                   const SweptAxes& axes) {
+  for (const int ranks : axes.ranks) {
+    Run of_so_many = run;
+    of_so_many.ranks = ranks;
+    check(of_so_many);
+    if (!axes.global_batch) continue;
+    const std::string why = model::share_obstacle(
+        as_run(network, of_so_many), machine.cluster, of_so_many, *axes.global_batch,
+        model::memory_traits(network, of_so_many.dtype, machine.software));
+    if (!why.empty()) throw ConfigError(why);
+  }
 }
 
 void add_notes(const std::vector<std::string>& notes, model::Prediction& prediction) {
@@ -233,6 +273,10 @@ void TraceOption::declare(CLI::App& command) {
   command
       .add_option("--trace", path, "File for a time line of three iterations, for ui.perfetto.dev")
       ->type_name("FILE");
+}
+
+std::string TraceOption::place() const {
+  return fmt::format("The time line is in {}, for https://ui.perfetto.dev.", path);
 }
 
 void TraceOption::write(const Network& network, const model::Machine& machine, Run run,

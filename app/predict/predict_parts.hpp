@@ -105,6 +105,15 @@ struct ExplainOptions {
                                                  bool global_batch);
 };
 
+/// --layers of predict: what each layer adds, for each number of ranks, with the notes `assumed`.
+report::Document layer_document(const Network& network, const model::Machine& machine, Run run,
+                                const std::vector<int>& ranks,
+                                const std::vector<std::string>& assumed);
+
+/// Throws ConfigError if any number of ranks cannot be described in detail.
+void check_details(const Network& network, const model::Machine& machine, const Run& run,
+                   const SweptAxes& axes);
+
 /// Adds notes after those of the prediction.
 void add_notes(const std::vector<std::string>& notes, model::Prediction& prediction);
 
@@ -113,6 +122,8 @@ struct TraceOption {
   std::string path;
   void declare(CLI::App& command);
   [[nodiscard]] bool asked() const { return !path.empty(); }
+  /// A sentence on where the time line is.
+  [[nodiscard]] std::string place() const;
   /// Writes the trace if it was requested, completely or not at all. Throws ConfigError, also for
   /// an existing file that is not a trace.
   void write(const Network& network, const model::Machine& machine, Run run,

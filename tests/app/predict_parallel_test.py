@@ -9,6 +9,7 @@ import tempfile
 
 from program import ProgramTest, main, run
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LLAMA = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--global-batch", 1024, "--dtype", "bf16"]
 PLAN = "tensor=8,sequence_parallel=true,stages=4,micro_batch=1,zero=1"
 SMALL = ["predict", "--network", "llama2_7b", "--cluster", "dgx_h100", "--global-batch", 64, "--framework", "nanotron"]
@@ -29,11 +30,12 @@ class PredictParallel(ProgramTest):
     def test_the_answer_repeats_the_plan_in_few_lines(self):
         text = self.answered(*LLAMA, "--ranks", 512, "--framework", "megatron", "--parallel", PLAN)
         lines = text.splitlines()
-        self.assertLessEqual(len(lines), 14, text)
+        self.assertLessEqual(len(lines), 15, text)
         self.assertLessEqual(max(map(len, lines)), 100, text)
         words = " ".join(text.split())
         for part in [f"data=16,{PLAN}", "64 micro-batches of 1 sequence", "1024 sequences of 8192 tokens", "as megatron (family engine)",
-                     "tokens/s", "MFU", "bound by", "Rests on data sheets and", "Next: "]:
+                     "tokens/s", "MFU", "bound by", "Rests on data sheets and", "Next: ",
+                     "64 nodes like the 1 of dgx_h100"]:
             self.assertIn(part, words)
 
     def test_parts_of_the_step_add_up(self):
@@ -43,6 +45,73 @@ class PredictParallel(ProgramTest):
             self.assertLess(row["t_iter_s"], row["t_iter_high_s"])
             self.assertAlmostEqual(row["tokens_per_s"] * row["t_iter_s"] / (1024 * 8192), 1, places=9)
             self.assertTrue(0 < row["model_flop_utilisation"] < 1)
+
+    def test_another_card_keeps_the_links(self):
+        words = [*LLAMA, "--ranks", 64, "--parallel", PLAN]
+        [own] = self.plans(*words)
+        [other] = self.plans(*words, "--device", "H200 SXM")
+        self.assertGreater(other["device_memory_bytes"], 1.6 * own["device_memory_bytes"])
+        self.assertLess(other["t_iter_s"], own["t_iter_s"])
+        self.assertEqual(other["t_bubble_s"] > 0, True)
+        sheet = self.folder / "card.yaml"
+        sheet.write_text((SOURCE / "configs" / "devices" / "h200_sxm.yaml").read_text())
+        self.assertEqual(self.plans(*words, "--device", sheet), [other])
+        text = " ".join(self.answered(*words, "--device", "h200_sxm").split())
+        self.assertIn("in place of NVIDIA H100", text)
+        self.assertIn("hosts and links, and the generation in NCCL's cost model, are those of before", text)
+        self.assert_refused(run(*words, "--device", "h2000"), 2, "not one GPU with a data sheet")
+        stages = [*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=8"]
+        self.assertIn("in place of NVIDIA H100", " ".join(self.answered(*stages, "--device", "h200_sxm").split()))
+
+    def test_frameworks_take_one_sequence_at_a_time(self):
+        [row] = self.plans(*LLAMA, "--ranks", 64, "--parallel", "tensor=8,sequence_parallel=true,stages=4,zero=1")
+        self.assertIn("micro_batch=1", row["plan"])
+        self.assertEqual(row, self.plans(*LLAMA, "--ranks", 64, "--parallel", PLAN)[0])
+        small = [*SMALL[:5], "--global-batch", 512, "--ranks", 8, "--parallel"]
+        self.assertEqual(self.plans(*small, "zero=1")[0]["micro_batch"], 1)  # 64 at once would not fit
+        self.assertEqual(self.plans(*small, "zero=1,micro_batches=1")[0]["micro_batch"], 64)
+        self.assertIn("micro_batch=1, as frameworks do", " ".join(self.answered(*small, "zero=1").split()))
+        gpt = ["predict", "--network", "gpt2", "--cluster", "dgx_h100", "--ranks", 8, "--global-batch", 64, "--parallel"]
+        self.assertEqual(self.plans(*gpt, "zero=1")[0]["micro_batch"], 8)
+        basic = [*SMALL, "--ranks", 8, "--parallel", "stages=8,schedule=gems_mast"]  # takes two micro-batches
+        self.assert_refused(run(*basic), 2, "gems_mast")
+
+    def test_a_plan_that_its_framework_does_not_run_is_named(self):
+        words = [*LLAMA, "--ranks", 64, "--framework", "megatron", "--parallel"]
+        text = " ".join(self.answered(*words, PLAN + ",schedule=zero_bubble").split())
+        self.assertIn("Megatron-LM as published does not run this plan", text)
+        self.assertNotIn("as published", self.answered(*words, PLAN))
+
+    def test_plain_answers_of_decoders_name_the_model_of_plans(self):
+        words = ["predict", "--network", "gpt2_xl", "--cluster", "dgx_h100", "--ranks", 8]
+        text = " ".join(self.answered(*words, "--dtype", "bf16", "--batch", 4).split())
+        said = re.search(r"a step takes (\S+) ms .*\(--framework (\S+)\), (\S+) ms .*\(--framework (\S+)\), at 8 GPUs; .* "
+                         r"Ask it by --global-batch (\d+) --parallel (\S+)\.", text)
+        self.assertTrue(said, text)
+        fused, first, plain, second, batch, plan = said.groups()
+        for shown, framework in [(fused, first), (plain, second)]:
+            [row] = self.plans(*words, "--dtype", "bf16", "--global-batch", batch, "--framework", framework, "--parallel", plan)
+            self.assertAlmostEqual(float(shown) / (1e3 * row["t_iter_s"]), 1, places=3)
+            for batches in ["4", "2,4"]:  # one row, and a sweep
+                rows = csv.DictReader(io.StringIO(self.answered(*words, "--dtype", "bf16", "--batch", batches, "--format", "csv")))
+                last = list(rows)[-1]
+                self.assertLessEqual(float(last["t_iter_low_s"]), row["t_iter_low_s"] * (1 + 1e-9))
+                self.assertGreaterEqual(float(last["t_iter_high_s"]), row["t_iter_high_s"] * (1 - 1e-9))
+        memory = " ".join(self.answered(*words, "--dtype", "bf16", "--batch", 4, "--memory").split())
+        need = float(re.search(r"with a batch of 4, a rank needs (\S+) GB", memory).group(1))
+        [row] = self.plans(*words, "--dtype", "bf16", "--global-batch", 32, "--framework", first, "--parallel", "micro_batch=4", "--memory")
+        self.assertAlmostEqual(1e9 * need / row["memory_bytes"], 1, places=2)
+        for more in [["--batch", 4, "--notes"], ["--batch", 4, "--explain"], ["--batch", "2,4"], ["--batch", 4, "--tokens", "3T"]]:
+            self.assertIn("model of parallel plans", " ".join(self.answered(*words, "--dtype", "bf16", *more).split()))
+        for more in [["--batch", 4], ["--dtype", "bf16", "--framework", "pytorch_ddp"]]:
+            self.assertNotIn("parallel plans", " ".join(self.answered(*words, *more).split()))
+        bert = self.answered("predict", "--network", "bert_base", "--cluster", "dgx_h100", "--ranks", 8, "--dtype", "bf16")
+        self.assertNotIn("parallel plans", " ".join(bert.split()))
+        for framework in ["megatron-core", "fsdp"]:
+            self.assert_refused(run(*words, "--framework", framework), 2, "Parallel plans know it: add --parallel")
+        self.assertNotIn("Parallel plans", run(*RESNET[:5], "--ranks", 8, "--framework", "megatron").stderr)
+        large = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--dtype", "bf16"]
+        self.assert_refused(run(*large), 2, "Ranks may share it: --parallel zero=3,micro_batch=1,recompute=full.")
 
     def test_replicas_follow_the_ranks(self):
         rows = self.plans(*LLAMA, "--ranks", "64,128", "--parallel", PLAN)
@@ -79,6 +148,8 @@ class PredictParallel(ProgramTest):
         times = [one["t_iter_s"] for one in row["would_fit"]]
         self.assertEqual(times, sorted(times))
         self.answered(*small, "--parallel", "data=8,micro_batch=8", "--memory", "--fits", code=2)
+        some = [*small, "--ranks", 64, "--parallel", "zero=3,micro_batch=1", "--parallel", "tensor=3", "--fits"]
+        self.assertIn("left out: tensor=3", self.answered(*some, code=2))
 
     def test_what_would_fit_does(self):
         small = [*SMALL, "--dtype", "bf16", "--ranks", 8]
@@ -98,6 +169,7 @@ class PredictParallel(ProgramTest):
             self.assertIn(word, text)
         row = self.plans(*words)[0]
         self.assertEqual(len(row["stages"]), 4 * 3)
+        self.assertEqual({stage["stage"] for stage in row["stages"]}, {1, 2, 3, 4})
         self.assertAlmostEqual(max(stage["total_bytes"] for stage in row["stages"]) / row["memory_bytes"], 1, places=9)
         more = self.answered(*words, "--notes").splitlines()
         self.assertGreater(len(more), len(text.splitlines()) + 6)
@@ -114,6 +186,7 @@ class PredictParallel(ProgramTest):
             self.assertAlmostEqual(one["t_iter_s"] / seconds, 1, places=6)
             self.assertAlmostEqual(one["t_iter_high_s"] / seconds, 1.03, places=6)
             self.assertEqual(other["t_iter_s"] > before[1]["t_iter_s"], factor > 1)
+        self.assertAlmostEqual(self.plans(*words, "--measured", "64=0.02 h")[0]["t_iter_s"] / 72, 1, places=6)
         self.assert_refused(run(*words, "--measured", "64=0.001 s"), 2, "the peak of their data sheet")
 
     def test_an_order_that_is_not_timed_is_no_remedy(self):
@@ -319,7 +392,7 @@ class PredictParallel(ProgramTest):
         self.assert_refused(run(*words, "branches=3"), 2, "do not divide 64")
         self.assert_refused(run(*words, "data=4,branches=2"), 2, "64")
         self.assert_refused(run(*words, "branches=32"), 2, "Write a divisor of 16.")
-        for option in [["--framework", "megatron"], ["--explain"], ["--memory"], ["--notes"], ["--tokens", "3T"]]:
+        for option in [["--framework", "megatron"], ["--explain"], ["--memory"], ["--notes"], ["--tokens", "3T"], ["--device", "h200_sxm"]]:
             self.assert_refused(run(*words, "branches=2", *option), 2, option[0])
         self.assert_refused(run(*words, "branches=2", "--dtype", "fp8"), 2, "--dtype fp8")
         self.assert_refused(run("predict", "--network", "vgg16", *words[3:], "branches=2"), 2, "vgg16")

@@ -44,8 +44,9 @@ void refuse_other_keys(const ParallelPlan& plan) {
 }
 
 void refuse_other_options(const ParallelInputs& inputs) {
-  const std::array<std::pair<std::string_view, bool>, 7> others{
+  const std::array<std::pair<std::string_view, bool>, 8> others{
       {{"--framework", !inputs.framework.empty()},
+       {"--device", !inputs.device.empty()},
        {"--measured", inputs.measured->is_given()},
        {"--memory", inputs.memory},
        {"--notes", inputs.notes},

@@ -12,8 +12,10 @@
 
 #include "app/cli/option_values.hpp"
 #include "app/cli/rank0_error.hpp"
+#include "app/options/hardware_options.hpp"
 #include "app/predict/parallel/asked_plan.hpp"
 #include "app/predict/parallel/explain_parallel.hpp"
+#include "app/predict/parallel/plan_notes.hpp"
 #include "app/predict/parallel/predict_branches.hpp"
 #include "app/predict/parallel/trace_parallel.hpp"
 #include "core/parallel/plan_text.hpp"
@@ -42,8 +44,6 @@ using model::parallel_time::Precision;
 using model::parallel_time::Setting;
 using parallel::ParallelPlan;
 
-constexpr const char* usual_framework = "megatron";
-
 /// Answers plans one after the other on one kind of hardware.
 class Answers {
  public:
@@ -56,9 +56,8 @@ class Answers {
     layers_ = model::parallel_time::stage_layers_of(plan.plan);
     plan.states_data = false;
     for (const MeasuredIteration& point : points) {
-      const ParallelPlan measured = plan.on(point.ranks);
-      const AnsweredPlan row = answer(measured, point.ranks);
-      MeasuredPoint one{row.answer.sizes, row.hardware.links, point.time.si(), measured,
+      const AnsweredPlan row = answer(plan.on(point.ranks), point.ranks);
+      MeasuredPoint one{row.answer.sizes, row.hardware.links, point.time.si(), row.asked,
                         row.answer.waits.likely};
       one.plan.stage_layers = layers_;
       points_.push_back(one);
@@ -78,8 +77,9 @@ class Answers {
       setting = with_constants(setting, *constants_, hardware.links);
       if (is_measured(plan)) setting.measured_factor = measured_factor(setting, points_, ranks);
     }
-    AnsweredPlan row{plan, hardware, setting,
-                     predict_plan(*file_, *question_, hardware, setting, plan)};
+    const ParallelPlan asked = with_micro_batch(plan, ranks);
+    AnsweredPlan row{asked, hardware, setting,
+                     predict_plan(*file_, *question_, hardware, setting, asked)};
     if (constants_) {
       row.answer.range =
           range_by_points(row.answer.range, *file_, setting, points_, ranks, is_measured(plan));
@@ -92,20 +92,37 @@ class Answers {
   /// Compares a point with its prediction before constants are fitted. Throws ConfigError for one
   /// that no device of this kind can reach.
   void doubt(const AnsweredPlan& row, double seconds) {
-    const double ranks = row.hardware.links.gpus;
+    const int ranks = static_cast<int>(row.hardware.links.gpus);
     const double utilisation =
         flop_utilisation(*question_, row.setting, row.answer) * row.answer.seconds() / seconds;
     if (utilisation > 1) {
-      throw ConfigError(fmt::format(
-          "--measured: {:.3g} s at {} GPUs are {:.3g} times the peak of their data sheet. Check "
-          "its unit, batch, plan and precision.",
-          seconds, ranks, utilisation));
+      throw ConfigError(
+          fmt::format("--measured: {:.3g} s at {} are {:.3g} times the peak of their data sheet. "
+                      "Check its unit, batch, plan and precision.",
+                      seconds, counted(ranks, "GPU"), utilisation));
     }
     if (seconds >= row.answer.low() && seconds <= row.answer.high()) return;
-    doubts_.push_back(fmt::format(
-        "Your point at {} GPUs, {:.3g} s, lies outside of the 90 % interval of its prediction, "
-        "{:.3g} to {:.3g} s, and is followed all the same: check its batch, plan and framework.",
-        ranks, seconds, row.answer.low(), row.answer.high()));
+    doubts_.push_back(
+        fmt::format("Your point at {}, {:.3g} s, lies outside of the 90 % interval of its "
+                    "prediction, {:.3g} to {:.3g} s, and is followed all the same: check its "
+                    "batch, plan and framework.",
+                    counted(ranks, "GPU"), seconds, row.answer.low(), row.answer.high()));
+  }
+
+  /// The plan with one sequence at a time, if it states no micro-batch, and has stages or would not
+  /// fit with all of them at once. Throws ConfigError as predict_plan() does.
+  [[nodiscard]] ParallelPlan with_micro_batch(const ParallelPlan& plan, int ranks) const {
+    const parallel::NetworkFacts facts = facts_of(*question_);
+    const bool is_stated = plan.micro_batch || plan.micro_batches;
+    if (is_stated || parallel::batches_of(plan, facts).micro_batch.value_or(1) <= 1) return plan;
+    ParallelPlan single = plan;
+    single.micro_batch = 1;
+    if (!parallel::faults(single, ranks, facts).empty()) return plan;
+    if (plan.stages > 1) return single;
+    const ParallelHardware hardware = on(ranks);
+    const Setting setting = setting_of(*file_, *question_, hardware);
+    const bool fits = predict_plan(*file_, *question_, hardware, setting, plan).verdict.fits;
+    return fits ? plan : single;
   }
 
   /// Whether points measured the plan, on any number of ranks.
@@ -130,16 +147,18 @@ class Answers {
   std::optional<model::parallel_time::TimeConstants> constants_ = {};
 };
 
-/// Adds the rows of all plans. One that cannot run is left out with a note, unless it is the only
-/// one.
-void add_rows(const Answers& answers, const std::vector<AskedPlan>& plans,
+/// Adds the rows of all plans, and returns whether all can run. One that cannot is left out with a
+/// note, unless it is the only one.
+bool add_rows(const Answers& answers, const std::vector<AskedPlan>& plans,
               const std::vector<std::string>& ranks, ParallelCall& call) {
   std::vector<std::string> left_out;
+  bool is_filled = false;
   for (const AskedPlan& plan : plans) {
     const std::vector<int> counts = ranks_of(plan, ranks);
     for (const int count : counts) {
       try {
         call.rows.push_back(answers.answer(plan.on(count), count));
+        is_filled |= call.rows.back().asked.micro_batch != plan.plan.micro_batch;
       } catch (const ConfigError& error) {
         if (plans.size() == 1 && counts.size() == 1) throw;
         left_out.push_back(fmt::format("{} on {}: {}", parallel::to_text(plan.plan),
@@ -159,59 +178,8 @@ void add_rows(const Answers& answers, const std::vector<AskedPlan>& plans,
         fmt::format("left out, too: {}",
                     counted(static_cast<long long>(left_out.size() - most_shown), "other row")));
   }
-}
-
-/// A sentence on a framework whose habits no training decided.
-void note_framework(ParallelCall& call) {
-  const AnsweredPlan& first = call.rows.front();
-  const model::parallel_time::Family& family = *first.setting.family;
-  if (call.file->family_of_words(call.question.framework) == nullptr) {
-    call.notes.push_back(
-        fmt::format("No family names the framework {}: kernels and copies are those of the family "
-                    "{}, and the interval is wide.",
-                    call.question.framework, family.name));
-  }
-  if (call.question.framework == usual_framework &&
-      first.setting.attention == model::parallel_time::AttentionKernel::in_memory) {
-    call.notes.emplace_back(
-        "Before Hopper, megatron is its software of 2021, with attention scores in memory; "
-        "--framework megatron-core names today's.");
-  }
-  if (call.question.precision == Precision::f32 &&
-      first.hardware.device.peak.contains(SheetFormat::tf32)) {
-    call.notes.emplace_back("f32 is computed without tf32; --dtype tf32 takes its units.");
-  }
-}
-
-/// A sentence on plans whose allocator waits for memory.
-void note_waits(ParallelCall& call) {
-  const auto waits = [](const AnsweredPlan& row) { return row.answer.waits.likely > 1; };
-  const auto found = std::ranges::find_if(call.rows, waits);
-  if (found == call.rows.end()) return;
-  const auto& [least, likely, most] = found->answer.waits;
-  call.notes.push_back(fmt::format(
-      "Where memory is full, the allocator of {} gives blocks back in each micro-batch and waits "
-      "for others: a step then takes {:g} times as long, and from {:g} to {:g} times.",
-      call.question.framework, likely, least, most));
-}
-
-/// The assumptions of the answer, for --notes.
-void note_details(ParallelCall& call) {
-  const AnsweredPlan& first = call.rows.front();
-  const parallel::KeptBytes bytes = parallel::kept_bytes(first.answer.plan.bytes);
-  const double moments = parallel::moment_bytes(first.answer.plan);
-  call.notes.push_back(fmt::format(
-      "Bytes of a parameter: weights {}, gradients {}, sums of gradients {}, the optimiser's copy "
-      "{}, its numbers {}; together {}.",
-      bytes.weights, bytes.gradients, bytes.main_gradients, bytes.master, moments,
-      bytes.total() + moments));
-  std::vector<std::string_view> axes;
-  std::ranges::transform(first.asked.order, std::back_inserter(axes), parallel::axis_name);
-  call.notes.push_back(fmt::format(
-      "Ranks fill nodes of {} GPUs by {}, nearest first; gradients are sent in {} bytes a number.",
-      first.hardware.links.node_gpus, fmt::join(axes, ", "), first.answer.sizes.gradient_bytes));
-  call.notes.push_back(fmt::format("GB are 10⁹ bytes: a process can allocate {:.1f} GB of {}.",
-                                   first.hardware.memory / 1e9, first.hardware.device.name));
+  if (is_filled) call.notes.emplace_back("Taken, since not said: micro_batch=1, as frameworks do.");
+  return left_out.empty();
 }
 
 report::ParallelWords parallel_words(const ParallelCall& call) {
@@ -222,8 +190,8 @@ report::ParallelWords parallel_words(const ParallelCall& call) {
                                family.fitted ? "" : ", none by the family " + family.name);
   if (!call.measured.empty()) {
     words.rests_on +=
-        fmt::format(", moved by your point{} at {} GPUs", call.measured.size() == 1 ? "" : "s",
-                    fmt::join(call.measured, " and "));
+        fmt::format(", moved by your point{} at {} GPU{}", call.measured.size() == 1 ? "" : "s",
+                    fmt::join(call.measured, " and "), call.measured.back() == 1 ? "" : "s");
   } else {
     words.sharper =
         fmt::format("--measured \"{}=SECONDS s\"", call.rows.front().answer.sizes.gpus());
@@ -324,18 +292,32 @@ void PredictParallel::declare(CLI::App& verb) {
   cores_ = verb.get_option("--cores-per-rank");
   dtype_ = verb.get_option("--dtype");
   dtype_->description(dtype_->get_description() + "; of plans also fp8, fp4");
-  exclude_others(verb, *plans, {"--network",        "--sequence",
-                                "--cluster",        "--ranks",
-                                "--global-batch",   "--framework",
-                                "--dtype",          "--memory",
-                                "--fits",           "--measured",
-                                "--notes",          "--inter-node-bandwidth",
-                                "--explain",        "--trace",
-                                "--tokens",         "--cost-per-gpu-hour",
-                                "--mtbf",           "--checkpoint-every",
-                                "--spares",         "--power",
-                                "--cores-per-rank", "--format",
-                                "--color",          "--output"});
+  exclude_others(verb, *plans,
+                 {"--network",
+                  "--sequence",
+                  "--cluster",
+                  "--ranks",
+                  "--device",
+                  "--global-batch",
+                  "--framework",
+                  "--dtype",
+                  "--memory",
+                  "--fits",
+                  "--measured",
+                  "--notes",
+                  "--inter-node-bandwidth",
+                  "--explain",
+                  "--trace",
+                  "--tokens",
+                  "--cost-per-gpu-hour",
+                  "--mtbf",
+                  "--checkpoint-every",
+                  "--spares",
+                  "--power",
+                  "--cores-per-rank",
+                  "--format",
+                  "--color",
+                  "--output"});
 }
 
 bool PredictParallel::states_cores() const {
@@ -366,8 +348,9 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   TrainingOptions usual_length = training;
   usual_length.sequence = 0;
   const Network network = usual_length.find_network();
-  const Cluster cluster = training.find_machine().cluster;
+  Cluster cluster = training.find_machine().cluster;
   ParallelCall call;
+  if (!inputs.device.empty()) cluster = with_device(cluster, inputs.device, call.notes);
   call.network = network.name();
   call.cluster = cluster.name;
   call.dtype = dtype_of(training, is_dtype_stated);
@@ -383,15 +366,19 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
     for (const MeasuredIteration& point : points) call.measured.push_back(point.ranks);
     for (const std::string& doubt : answers.doubts()) call.notes.push_back(doubt);
   }
-  add_rows(answers, plans, inputs.ranks, call);
-  note_framework(call);
-  note_waits(call);
+  const bool all_run = add_rows(answers, plans, inputs.ranks, call);
+  note_limits(call);
+  if (!inputs.memory && !fits_) note_more_nodes(cluster, call);
   if (!inputs.tokens.empty()) {
     output.write(report::training_cost_document(costs_of(call, cluster, inputs)));
     return ExitCode::ok;
   }
   if (inputs.notes) note_details(call);
-  if (!inputs.trace.empty()) trace_parallel(call, inputs.trace);
+  if (!inputs.trace.empty()) {
+    trace_parallel(call, inputs.trace);
+    call.notes.push_back(
+        fmt::format("The time line is in {}, for https://ui.perfetto.dev.", inputs.trace));
+  }
   if (inputs.explain) {
     output.write(explain_parallel(call, cluster));
   } else if (inputs.memory) {
@@ -401,8 +388,9 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   } else {
     output.write(report::parallel_document(call, parallel_words(call)));
   }
-  const bool all_fit = std::ranges::all_of(
-      call.rows, [](const AnsweredPlan& row) { return row.answer.verdict.fits; });
+  const bool all_fit = all_run && std::ranges::all_of(call.rows, [](const AnsweredPlan& row) {
+                         return row.answer.verdict.fits;
+                       });
   return fits_ && !all_fit ? ExitCode::bad_input : ExitCode::ok;
 }
 

@@ -26,6 +26,7 @@ using ParallelCall = model::parallel_time::ComparedPlans;
 /// Options of predict that --parallel shares with other questions.
 struct ParallelInputs {
   const TrainingOptions* training = nullptr;  ///< not null
+  std::string device = {};                    ///< a GPU in place of the cluster's; empty: its own
   std::vector<std::string> ranks;             ///< as typed; may be empty
   std::optional<std::int64_t> global_batch;
   std::string framework;
@@ -49,8 +50,8 @@ class PredictParallel {
   [[nodiscard]] bool has_branches() const;
   [[nodiscard]] bool fits() const { return fits_; }
   [[nodiscard]] bool states_cores() const;  ///< whether --cores-per-rank was given
-  /// Answers and writes. With --fits, ExitCode::bad_input if a plan does not fit. Throws
-  /// ConfigError.
+  /// Answers and writes. With --fits, ExitCode::bad_input if a plan does not fit or cannot run.
+  /// Throws ConfigError.
   [[nodiscard]] ExitCode predict(const ParallelInputs& inputs, const DocumentOutput& output) const;
 
  private:

@@ -193,6 +193,7 @@ StagesAnswer stages_answer(const Network& network, const model::Machine& machine
   const auto [workers, note] = set_ranks(machine.cluster, question.cores_per_rank, run);
   answers.workers = workers;
   if (!note.empty()) answers.notes.push_back(note);
+  answers.notes.insert(answers.notes.end(), question.assumed.begin(), question.assumed.end());
   Stages stages(network, machine, run, answers.global_batch);
   if (question.measured->is_given()) {
     const double tokens = std::max(1, network.is_over_sequences() ? network.input().height : 1);

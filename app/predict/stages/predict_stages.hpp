@@ -27,8 +27,9 @@ struct StagesQuestion {
   bool memory = false;
   bool explain = false;
   bool notes = false;
-  std::string trace = {};   ///< a file for a time line; empty: none
-  std::string tokens = {};  ///< as typed, refused; empty: not given
+  std::string trace = {};                 ///< a file for a time line; empty: none
+  std::string tokens = {};                ///< as typed, refused; empty: not given
+  std::vector<std::string> assumed = {};  ///< sentences on the machine, which become notes
 };
 
 struct StagesAnswer {

@@ -1,0 +1,105 @@
+#include "app/predict/parallel/plan_notes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "core/parallel/plan_text.hpp"
+#include "model/parallel/search/framework_ways.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using model::parallel_time::AnsweredPlan;
+using model::parallel_time::Precision;
+
+/// A sentence on a framework whose habits no training decided, and on those of the usual one.
+void note_family(ParallelCall& call) {
+  const AnsweredPlan& first = call.rows.front();
+  const model::parallel_time::Family& family = *first.setting.family;
+  if (call.file->family_of_words(call.question.framework) == nullptr) {
+    call.notes.push_back(
+        fmt::format("No family names the framework {}: kernels and copies are those of the family "
+                    "{}, and the interval is wide.",
+                    call.question.framework, family.name));
+  }
+  if (call.question.framework == usual_framework &&
+      first.setting.attention == model::parallel_time::AttentionKernel::in_memory) {
+    call.notes.emplace_back(
+        "Before Hopper, megatron is its software of 2021, with attention scores in memory; "
+        "--framework megatron-core names today's.");
+  }
+}
+
+/// A sentence on the first plan that the framework does not run as it is published.
+void note_ways(ParallelCall& call) {
+  const auto* const ways = model::parallel_search::ways_of(call.question.framework);
+  if (ways == nullptr) return;
+  for (const AnsweredPlan& row : call.rows) {
+    if (ways->runs(row.asked)) continue;
+    const std::string plan = call.rows.size() > 1 ? parallel::to_text(row.asked) : "this plan";
+    call.notes.push_back(
+        fmt::format("{} as published does not run {}, which is timed as if it did. {}", ways->title,
+                    plan, ways->left_out));
+    return;
+  }
+}
+
+/// A sentence on plans whose allocator waits for memory.
+void note_waits(ParallelCall& call) {
+  const auto waits = [](const AnsweredPlan& row) { return row.answer.waits.likely > 1; };
+  const auto found = std::ranges::find_if(call.rows, waits);
+  if (found == call.rows.end()) return;
+  const auto& [least, likely, most] = found->answer.waits;
+  call.notes.push_back(fmt::format(
+      "Where memory is full, the allocator of {} gives blocks back in each micro-batch and waits "
+      "for others: a step then takes {:g} times as long, and from {:g} to {:g} times.",
+      call.question.framework, likely, least, most));
+}
+
+}  // namespace
+
+void note_limits(ParallelCall& call) {
+  note_family(call);
+  note_ways(call);
+  if (call.question.precision == Precision::f32 &&
+      call.rows.front().hardware.device.peak.contains(SheetFormat::tf32)) {
+    call.notes.emplace_back("f32 is computed without tf32; --dtype tf32 takes its units.");
+  }
+  note_waits(call);
+}
+
+void note_more_nodes(const Cluster& cluster, ParallelCall& call) {
+  double most = 0;
+  for (const AnsweredPlan& row : call.rows) {
+    most = std::max(most, std::ceil(row.hardware.links.gpus / row.hardware.links.node_gpus));
+  }
+  if (most <= cluster.nodes) return;
+  call.notes.push_back(
+      fmt::format("{:.0f} nodes like the {} of {}", most, cluster.nodes, cluster.name));
+}
+
+void note_details(ParallelCall& call) {
+  const AnsweredPlan& first = call.rows.front();
+  const parallel::KeptBytes bytes = parallel::kept_bytes(first.answer.plan.bytes);
+  const double moments = parallel::moment_bytes(first.answer.plan);
+  call.notes.push_back(fmt::format(
+      "Bytes of a parameter: weights {}, gradients {}, sums of gradients {}, the optimiser's copy "
+      "{}, its numbers {}; together {}.",
+      bytes.weights, bytes.gradients, bytes.main_gradients, bytes.master, moments,
+      bytes.total() + moments));
+  std::vector<std::string_view> axes;
+  std::ranges::transform(first.asked.order, std::back_inserter(axes), parallel::axis_name);
+  call.notes.push_back(fmt::format(
+      "Ranks fill nodes of {} GPUs by {}, nearest first; gradients are sent in {} bytes a number.",
+      first.hardware.links.node_gpus, fmt::join(axes, ", "), first.answer.sizes.gradient_bytes));
+  call.notes.push_back(fmt::format("GB are 10⁹ bytes: a process can allocate {:.1f} GB of {}.",
+                                   first.hardware.memory / 1e9, first.hardware.device.name));
+}
+
+}  // namespace dlscale::app
