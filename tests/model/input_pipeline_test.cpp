@@ -88,6 +88,20 @@ TEST(PictureShare, FollowsPixelsOfSmallPictures) {
   EXPECT_NEAR(load(small) / load(load_network("resnet50")), picture_share(small), 1e-9);
 }
 
+TEST(PictureShare, GrowsWithoutAJump) {
+  double before = 0;
+  for (int side = 16; side <= 512; side *= 2) {
+    const Network network(
+        "asked", {3, side, side},
+        {{"fc", FullyConnected{10, true}, {"input"}}, {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+    EXPECT_GE(picture_share(network), before);
+    EXPECT_LE(picture_share(network), 1);
+    if (before > 0) EXPECT_LE(picture_share(network), 4 * before);
+    before = picture_share(network);
+  }
+  EXPECT_EQ(before, 1);
+}
+
 TEST(AcceleratorUtilisation, IsTheShareOfComputing) {
   EXPECT_DOUBLE_EQ(accelerator_utilisation(Seconds(0.9), Seconds(0.1)), 0.9);
   EXPECT_EQ(accelerator_utilisation(Seconds(1), Seconds()), 1);

@@ -141,7 +141,7 @@ class Staged {
   [[nodiscard]] InputCosts strip_input();
   void add_updates(const NetworkParts& parts);
   void add_whole(const NetworkParts& parts, InputCosts input);
-  [[nodiscard]] Seconds messages_of(const NetworkParts& parts, std::size_t part) const;
+  [[nodiscard]] Seconds messages_of(const NetworkParts& parts, std::size_t part, int layers) const;
   [[nodiscard]] std::vector<int> cut(const LayerCosts& layers) const;
   [[nodiscard]] StagedIteration computed(const NetworkParts& parts, const LayerCosts& layers,
                                          Bound bound) const;
@@ -213,10 +213,10 @@ void Staged::add_whole(const NetworkParts& parts, InputCosts input) {
 }
 
 /// Messages between strips for a micro-batch and part, one way.
-Seconds Staged::messages_of(const NetworkParts& parts, std::size_t part) const {
+Seconds Staged::messages_of(const NetworkParts& parts, std::size_t part, int layers) const {
   Seconds sum;
   for (const Layer& layer : network_.layers()) {
-    if (parts.part_of(layer.id) == part) sum += strip_messages_[layer.id.index()];
+    if (parts.part_of(layer.id) == part && layers-- > 0) sum += strip_messages_[layer.id.index()];
   }
   return sum;
 }
@@ -306,12 +306,17 @@ void Staged::slow_down(const NetworkParts& parts, LayerCosts& layers,
     for (Seconds& time : costs.boundary) time = slowest_ * time;
   }
   costs.forward.front() += layers.copy;  // by a link, which is as fast for all
+  constexpr int all = std::numeric_limits<int>::max();
+  const int layers_again = plan_.recompute == Recompute::none    ? 0
+                           : plan_.recompute == Recompute::block ? plan_.recompute_layers
+                                                                 : all;
   for (std::size_t part = 0; plan_.context > 1 && part < parts.count(); ++part) {
-    const Seconds messages = messages_of(parts, part);
-    const double back = plan_.recompute == Recompute::none ? 1 : 2;  // rows are received anew
+    const Seconds messages = messages_of(parts, part, all);
+    const Seconds anew = messages_of(parts, part, layers_again);  // rows are received anew
     costs.forward[part] += messages;
-    costs.backward[part] += back * messages;
-    iteration.parts.strips += result_.shape.micro_batches * (1 + back) / plan_.stages * messages;
+    costs.backward[part] += messages + anew;
+    iteration.parts.strips +=
+        static_cast<double>(result_.shape.micro_batches) / plan_.stages * (2 * messages + anew);
   }
 }
 
@@ -359,7 +364,7 @@ Seconds Staged::input_time(const LayerCosts& layers) const {
   const parallel::NodeSpread spread = parallel::spread_over_nodes(readers, run_.ranks_per_node);
   const Seconds storage =
       storage_time(machine_, {static_cast<int>(readers.size()), spread.most_on_node}, run_.batch,
-                   stored_size(stated_, network_));
+                   stored_size(stated_, whole_));
   return result_.shape.micro_batches * std::max(layers.load, storage);
 }
 

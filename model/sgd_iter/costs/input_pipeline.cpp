@@ -53,12 +53,10 @@ BytesPerSecond required_read(double samples_per_s, Bytes stored) {
 }
 
 double picture_share(const Network& network) {
-  constexpr int small_side = 64;
   constexpr double usual_pixels = 224.0 * 224;
   const ImageShape input = network.input();
-  const bool is_small = std::max(input.height, input.width) <= small_side;
-  if (network.is_over_sequences() || input.width == 1 || !is_small) return 1;
-  return static_cast<double>(input.height) * input.width / usual_pixels;
+  if (network.is_over_sequences() || input.width == 1) return 1;
+  return std::min(1.0, static_cast<double>(input.height) * input.width / usual_pixels);
 }
 
 Seconds storage_time(const Machine& machine, const Placement& placement, int batch, Bytes stored) {

@@ -50,8 +50,8 @@ double accelerator_utilisation(Seconds compute, Seconds stall);
 BytesPerSecond required_read(double samples_per_s, Bytes stored);
 
 /// Share of an ImageNet picture's bytes and decoding (picture_size, Host::decode) that a stored
-/// sample takes. Pictures of at most 64 × 64 pixels come from data sets of that size (CIFAR, SVHN,
-/// Tiny ImageNet): their pixels over 224 × 224. Larger inputs are cut from pictures as large as
+/// sample takes, in (0, 1]: the pixels of the input over 224 × 224, as of data sets of small pictures
+/// (CIFAR, SVHN, Tiny ImageNet). Inputs from 224 × 224 on are cut from pictures as large as
 /// ImageNet's: 1. [derived: both grow with pixels] Too high where samples are stored undecoded.
 double picture_share(const Network& network);
 /// The record of a sample in storage. Machines that were measured read pictures of usual size,

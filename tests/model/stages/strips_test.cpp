@@ -99,6 +99,21 @@ TEST(Strips, GoWithStagesAndCopies) {
 }
 
 /// As the memory of image sides has it.
+/// Rows come again for the layers that are computed again, and for no others.
+TEST(Strips, ReceiveRowsAnewForWhatIsComputedAgain) {
+  Staged staged = large_images();
+  staged.plan.context = 4;
+  const Seconds once = staged.predict(4).parts.strips;
+  staged.plan.recompute = parallel::Recompute::full;
+  const Seconds full = staged.predict(4).parts.strips;
+  EXPECT_NEAR(full / once, 1.5, 1e-9);
+  staged.plan.recompute = parallel::Recompute::block;
+  staged.plan.recompute_layers = 20;
+  const Seconds block = staged.predict(4).parts.strips;
+  EXPECT_GT(block, once);
+  EXPECT_LT(block, full);
+}
+
 TEST(Strips, NeedTheMemoryOfTheirRows) {
   const Network network = load_network("resnet110_v2");
   Staged staged(with_side(network, 1024), "v100x16_ib100");
