@@ -85,10 +85,11 @@ TEST(ParallelExplanation, SaysWhatTheStepConsistsOf) {
 }
 
 TEST(ParallelExplanation, HasNoEmptyColumnOfKeys) {
-  ParallelExplanation one = Explained("data=1,tensor=8,stages=4,micro_batch=1").explanation;
+  Explained explained("data=1,tensor=8,stages=4,micro_batch=1");  // the answer's sizes refer to it
+  ParallelExplanation& one = explained.explanation;
   const auto has_keys = [&] {
-    const Table& table = parallel_explanation_document(std::span(&one, 1)).tables.at(1);
-    return std::ranges::any_of(table.columns,
+    const Document document = parallel_explanation_document(std::span(&one, 1));
+    return std::ranges::any_of(document.tables.at(1).columns,
                                [](const Column& column) { return column.heading == "plan"; });
   };
   one.improvements = {{"twice the micro-batches", "", one.answer}};
