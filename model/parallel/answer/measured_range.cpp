@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
+
+#include "core/base/log_interpolation.hpp"
 
 namespace dlscale::model::parallel_time {
 namespace {
@@ -17,17 +18,11 @@ double left_at(const Setting& setting, const MeasuredPoint& point) {
 }  // namespace
 
 double measured_factor(const Setting& setting, std::span<const MeasuredPoint> points, double gpus) {
-  std::map<double, double> left;  // by ln GPUs
+  std::map<double, double> factors;  // by GPUs
   for (const MeasuredPoint& point : points) {
-    left[std::log(point.links.gpus)] = left_at(setting, point);
+    factors[point.links.gpus] = std::exp(left_at(setting, point));
   }
-  const double place = std::log(gpus);
-  const auto above = left.lower_bound(place);
-  if (above == left.begin()) return std::exp(above->second);
-  const auto below = std::prev(above);
-  if (above == left.end()) return std::exp(below->second);
-  return std::exp(std::lerp(below->second, above->second,
-                            (place - below->first) / (above->first - below->first)));
+  return log_interpolated(factors, gpus);
 }
 
 TimeRange range_by_points(const TimeRange& before, const ParallelTimeFile& file,

@@ -2,29 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/log_interpolation.hpp"
+#include "model/parallel/time/constants.hpp"
 
 namespace dlscale::model {
 namespace {
 
 /// Measured over predicted times, for so many ranks.
 double factor_of_points(std::span<const StagedPoint> points, int ranks) {
-  std::map<double, double> left;  // by ln ranks
-  for (const StagedPoint& point : points) {
-    left[std::log(point.ranks)] = std::log(point.measured / point.predicted);
-  }
-  const double place = std::log(ranks);
-  const auto above = left.lower_bound(place);
-  if (above == left.begin()) return std::exp(above->second);
-  const auto below = std::prev(above);
-  if (above == left.end()) return std::exp(below->second);
-  return std::exp(std::lerp(below->second, above->second,
-                            (place - below->first) / (above->first - below->first)));
+  std::map<double, double> factors;  // by ranks
+  for (const StagedPoint& point : points) factors[point.ranks] = point.measured / point.predicted;
+  return log_interpolated(factors, ranks);
 }
 
 void scale(double factor, StagedIteration& iteration) {
@@ -62,14 +55,13 @@ void meet_points(std::span<const StagedPoint> points, int ranks, bool is_measure
   scale(factor, training);
   training.images_per_s /= factor;
   if (!training.errors) return;
-  constexpr double shared = 0.8;
-  constexpr double again = 0.9;
-  constexpr double repetition = 0.03;
+  const parallel_time::MeasuredConstants& constants = parallel_time::parallel_times().measured;
   double doublings = std::numeric_limits<double>::infinity();
   for (const StagedPoint& point : points) {
     doublings = std::min(doublings, std::abs(std::log2(static_cast<double>(ranks) / point.ranks)));
   }
-  const double correlation = shared * std::pow(again, doublings);
+  const double correlation =
+      constants.correlation * std::pow(constants.correlation_left, doublings);
   const double share = is_measured_plan ? std::min(1.0, doublings) : 1;
   const double power = std::sqrt(share * (1 - correlation * correlation));
   StageErrors& errors = *training.errors;
@@ -77,7 +69,8 @@ void meet_points(std::span<const StagedPoint> points, int ranks, bool is_measure
   errors.pipeline = narrowed(errors.pipeline, power);
   errors.computing = narrowed(errors.computing, power);
   if (!is_measured_plan) return;
-  errors.computing = joined(errors.computing, {1 / (1 + repetition), 1 + repetition});
+  const double repeated = 1 + constants.repetition;
+  errors.computing = joined(errors.computing, {1 / repeated, repeated});
 }
 
 }  // namespace dlscale::model

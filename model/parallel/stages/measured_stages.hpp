@@ -13,14 +13,15 @@ struct StagedPoint {
   Seconds predicted;  ///< > 0
 };
 
-/// Multiplies all times of a prediction for `ranks` by measured / predicted: its logarithm is
-/// linear in ln ranks between points, and constant beyond them, so that each point is met. The
-/// speed-up over one device stays, since what slows the one slows the other.
+/// Multiplies all times of a prediction for `ranks` by measured / predicted, log_interpolated()
+/// between points, so that each point is met. The speed-up over one device stays, since what slows
+/// the one slows the other.
 ///
-/// Errors shrink by √(1 - ρ²), ρ = 0.8 · 0.9^d, with d doublings of ranks to the nearest point. Of
-/// the measured plan itself they are those of repetitions at a point, ± 3 %, and within a doubling
-/// from there, d of their variance adds up. [as range_by_points() has it for transformers] Requires
-/// points, each of its own number of ranks.
+/// Errors shrink by √(1 - ρ²), ρ = correlation · correlation_left^d by MeasuredConstants, with d
+/// doublings of ranks to the nearest point. Of the measured plan itself they are those of
+/// repetitions at a point, ± 3 %, and within a doubling from there, d of their variance adds up.
+/// [ρ as for transformers, but other plans are scaled too, and a point that contradicts the
+/// prediction does not widen the interval] Requires points, each of its own number of ranks.
 void meet_points(std::span<const StagedPoint> points, int ranks, bool is_measured_plan,
                  StagedTraining& training);
 
