@@ -1,12 +1,9 @@
 """Bad input: one clear sentence, exit code 2, nothing lost."""
 
 import json
-import os
 import pathlib
-import pty
-import subprocess
 
-from program import BACKEND, MPIEXEC, PROGRAM, BenchTest, environment, main, run
+from program import BACKEND, MPIEXEC, BenchTest, main, run
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = (SOURCE / "configs" / "clusters" / "p40x16.yaml").read_text()
@@ -24,22 +21,6 @@ class BadInput(BenchTest):
         path = self.folder / "cluster.yaml"
         path.write_text(text)
         return path
-
-    def test_errors_are_wrapped_on_a_terminal(self):
-        ours, theirs = pty.openpty()
-        with os.fdopen(ours, "rb", buffering=0) as terminal:
-            process = subprocess.Popen([PROGRAM, "predict"], env=environment(), stdout=subprocess.DEVNULL, stderr=theirs)
-            os.close(theirs)
-            said = terminal.read(65536).decode()
-            self.assertEqual(process.wait(60), 2)
-        self.assertGreater(len(said.splitlines()), 1, said)
-        self.assertLessEqual(max(map(len, said.splitlines())), 100, said)
-        self.assertEqual(said.split(), run("predict").stderr.split())
-
-    def test_numbers_out_of_range_are_answered_in_words(self):
-        for classes in ["1", "1.5", "many"]:
-            made = run("data", "make", "--out", self.folder / "data", "--pictures", 2, "--classes", classes)
-            self.assert_refused(made, 2, f"--classes: {classes} is not one of the numbers from 2 to 1000. Write one of them.")
 
     def test_unknown_layer_kind(self):
         network = self.write_network("a.yaml", "kind: relu", "kind: relo")

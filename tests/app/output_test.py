@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pty
 import stat
 import subprocess
 import tempfile
@@ -407,6 +408,26 @@ class StandardError(ProgramTest):
     def test_a_reader_that_wants_no_more_gets_no_complaint(self):
         result = self.of_shell(["info"], "| true")
         self.assertEqual(result.stderr, "")
+
+
+class Errors(ProgramTest):
+    """Sentences on standard error."""
+
+    def test_numbers_out_of_range_are_answered_in_words(self):
+        for classes in ["1", "1.5", "many"]:
+            made = run("data", "make", "--out", self.folder / "data", "--pictures", 2, "--classes", classes)
+            self.assert_refused(made, 2, f"--classes: {classes} is not one of the numbers from 2 to 1000. Write one of them.")
+
+    def test_errors_are_wrapped_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            process = subprocess.Popen([PROGRAM, "predict"], env=environment(), stdout=subprocess.DEVNULL, stderr=theirs)
+            os.close(theirs)
+            said = terminal.read(65536).decode()
+            self.assertEqual(process.wait(60), 2)
+        self.assertGreater(len(said.splitlines()), 1, said)
+        self.assertLessEqual(max(map(len, said.splitlines())), 100, said)
+        self.assertEqual(said.split(), run("predict").stderr.split())
 
 
 if __name__ == "__main__":

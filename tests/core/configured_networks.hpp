@@ -7,7 +7,7 @@
 
 namespace dlscale::test {
 
-/// Those of configs/networks in the order of their names, loaded once: all take seconds.
+/// The networks of configs/networks in the order of their names, loaded once: all take seconds.
 inline const std::vector<Network>& configured_networks() {
   static const std::vector<Network> networks = [] {
     std::vector<Network> all;

@@ -71,7 +71,7 @@ LayerSeconds layer_seconds(const Setting& setting, const PlanSizes& plan, const 
   return layer;
 }
 
-/// What a pipeline would save without messages between stages.
+/// Seconds that a pipeline would save without messages between stages.
 double stage_messages(const Setting& setting, const ParallelAnswer& answer) {
   const IterationTime& time = answer.time;
   if (!is_simulated(answer.sizes, answer.plan)) return time.stage_messages;

@@ -154,7 +154,7 @@ std::vector<FoundPlan> predicted_front(const FoundPlans& plans, std::vector<Plan
   return shown;
 }
 
-/// Of both, plans that none beats in time and `second`.
+/// Plans of both lists that none beats in time and `second`.
 std::vector<FoundPlan> front_of(std::vector<FoundPlan> plans, const std::vector<FoundPlan>& best,
                                 Quantity second) {
   plans.insert(plans.end(), best.begin(), best.end());

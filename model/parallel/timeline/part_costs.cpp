@@ -59,7 +59,7 @@ LayerParts scheduled_parts(const Setting& setting, const PlanSizes& sizes,
   return whole;
 }
 
-/// Of the parts on the rank of `part`, the one whose last backward is the rank's: its first chunk,
+/// The part whose last backward is that of the rank which holds `part`: the rank's first chunk,
 /// and of a stage and its mirror (GEMS), the one nearer to the input.
 std::size_t last_part(const PlanSizes& sizes, std::size_t part) {
   const auto stages = static_cast<std::size_t>(sizes.stages);

@@ -81,7 +81,7 @@ double pipeline_seconds(const PlannedQuestion& of, bool has_messages = true) {
   return simulated_pipeline(setting, of.sizes(), of.plan, time).si();
 }
 
-/// With stated stages, zero bubbles may take longer: gradients of weights wait behind the last
+/// Zero bubbles may take longer on stated stages: gradients of weights wait behind the last
 /// backward, not in the waits before it. Messages of gpipe all run under computing, so that it may
 /// be the quicker one with slow messages.
 TEST(ParallelTimeline, OrdersSchedules) {
