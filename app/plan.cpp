@@ -161,9 +161,7 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
       "Example: dlscale plan --network resnet50 --cluster p40x16 --target imagenet-75.9\n"
       "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --epochs 90 --time-limit "
       "7d\n"
-      "Example: dlscale plan --network llama3_70b --cluster dgx_h100 --ranks 512\n"
-      "Example: dlscale plan --network llama3_70b --cluster dgx_h100 --ranks 512,1024,2048 "
-      "--tokens 15T --time-limit 90d --objective cost");
+      "Example: dlscale plan --network llama3_70b --cluster dgx_h100 --ranks 512 --tokens 15T");
   verb.callback([options, &result] { result = plan(*options); });
 }
 

@@ -84,8 +84,7 @@ Seconds iteration_of(const std::string& point, std::string_view value, double sa
 
 void MeasuredOption::declare(CLI::App& verb) {
   verb.add_option("--measured", points,
-                  "What was measured of this training: \"1=2750/s\", several as in "
-                  "\"1=2750/s,8=21000/s\"")
+                  "What was measured of this training, such as 1=2750/s,8=21000/s")
       ->delimiter(',')
       ->type_name("RANKS=RATE/s");
 }

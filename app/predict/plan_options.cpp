@@ -390,8 +390,7 @@ void PlanOptions::declare(CLI::App& verb, TrainingValues& values) {
                   "as 8192=64,32768=90")
       ->type_name("BATCH=EPOCHS")
       ->delimiter(',');
-  verb.add_option("--target", target,
-                  fmt::format("Epochs that training to a target takes: {}", known_targets()))
+  verb.add_option("--target", target, fmt::format("Epochs to a target: {}", known_targets()))
       ->type_name("NAME");
   verb.add_option("--time-limit", time_limit, "Longest time to train, such as \"24 h\"")
       ->type_name("TIME");
@@ -402,9 +401,7 @@ void PlanOptions::declare(CLI::App& verb, TrainingValues& values) {
                   "Most images of an iteration on all ranks")
       ->type_name("N")
       ->excludes(verb.get_option("--global-batch"));
-  verb.add_option("--objective", objective,
-                  "What the best plan minimises or, for efficiency, maximises; energy: of parallel "
-                  "plans alone")
+  verb.add_option("--objective", objective, "What is best; energy: of parallel plans alone")
       ->type_name("{time,cost,efficiency,energy}")
       ->capture_default_str();
   verb.add_option("--simulate-top", check, "Number of the best plans that are simulated, too")

@@ -227,10 +227,8 @@ void ParallelPlanOptions::declare(CLI::App& verb) {
                   "Another GPU by its data sheet, for parallel plans: a name in configs/devices, "
                   "such as h200")
       ->type_name("DEVICE");
-  verb.add_option(
-          "--tokens", tokens_,
-          "Tokens of a whole training by parallel plans, such as 15T: adds days, GPU hours, "
-          "price and energy")
+  verb.add_option("--tokens", tokens_,
+                  "Tokens of a whole training, such as 15T: days, price, energy of plans")
       ->type_name("NUMBER");
 }
 
