@@ -147,6 +147,10 @@ class Faults {
 
   void check_tokens() {
     check_share("context", plan_.context, facts_.sequence, "tokens in a sample");
+    if (plan_.tensor_overlap == true && !plan_.sequence_parallel) {
+      add("tensor_overlap is true without sequence_parallel (frameworks send only cut tokens under "
+          "products). Write sequence_parallel=true, or leave it out.");
+    }
     if (!plan_.sequence_parallel) return;
     if (plan_.tensor == 1) {
       add("sequence_parallel is true, and tensor is 1 (it cuts what tensor parallelism leaves "

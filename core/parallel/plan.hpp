@@ -67,6 +67,9 @@ struct ParallelPlan {
   int tensor = 1;
   /// The layers that tensor parallelism leaves whole are cut by tokens among its ranks.
   bool sequence_parallel = false;
+  /// Messages of tensor parallelism run under products, which needs sequence_parallel; absent: as
+  /// the framework has it by default.
+  std::optional<bool> tensor_overlap = {};
   int context = 1;
   int experts = 1;  ///< groups of experts; they lie within data × context, so add no ranks
   int branches = 1;

@@ -94,6 +94,9 @@ std::string text_of(const std::optional<double>& value) {
 std::string text_of(bool value) {
   return value ? "true" : "false";
 }
+std::string text_of(const std::optional<bool>& value) {
+  return value ? text_of(*value) : "";
+}
 std::string text_of(const std::string& value) {
   return value;
 }
@@ -122,6 +125,9 @@ void parse_into(std::optional<double>& value, std::string_view text) {
   value = parse_bytes(text);
 }
 void parse_into(bool& value, std::string_view text) {
+  value = parse_flag(text);
+}
+void parse_into(std::optional<bool>& value, std::string_view text) {
   value = parse_flag(text);
 }
 void parse_into(std::string& value, std::string_view text) {
@@ -162,6 +168,7 @@ constexpr Key bytes_key(std::string_view name) {
 constexpr std::array keys{key<&ParallelPlan::data>("data"),
                           key<&ParallelPlan::tensor>("tensor"),
                           key<&ParallelPlan::sequence_parallel>("sequence_parallel"),
+                          key<&ParallelPlan::tensor_overlap>("tensor_overlap"),
                           key<&ParallelPlan::context>("context"),
                           key<&ParallelPlan::experts>("experts"),
                           key<&ParallelPlan::branches>("branches"),

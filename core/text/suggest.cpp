@@ -148,6 +148,7 @@ constexpr std::array all_other_words{
     OtherWords{"experts", "ep epsize expertparallel expertmodelparallelsize"},
     OtherWords{"chunks", "vpp vp virtualstages"},
     OtherWords{"sequence_parallel", "sp"},
+    OtherWords{"tensor_overlap", "tpcommoverlap tpoverlap asynctp asynctensorparallel"},
     OtherWords{"micro_batch", "mbs microbatchsize"},
     OtherWords{"micro_batches", "gas gradientaccumulationsteps"}};
 

@@ -127,9 +127,10 @@ void megatron_overlap(const ParallelPlan& plan, const LaunchSizes& sizes, Lines&
     lines.push_back(argument("overlap-grad-reduce"));
     if (plan.zero > 0 && sizes.hides_gathers) lines.push_back(argument("overlap-param-gather"));
   }
-  if (!sizes.hides_tensor) return;
-  if (plan.tensor > 1 && plan.sequence_parallel) lines.push_back(argument("tp-comm-overlap"));
-  if (may_hide_experts(plan)) lines.push_back(argument("overlap-moe-expert-parallel-comm"));
+  if (sizes.overlaps_tensor) lines.push_back(argument("tp-comm-overlap"));
+  if (sizes.hides_experts && may_hide_experts(plan)) {
+    lines.push_back(argument("overlap-moe-expert-parallel-comm"));
+  }
 }
 
 Lines megatron_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
@@ -240,9 +241,7 @@ Lines torchtitan_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
         fmt::format("fsdp_reshard_after_forward = \"{}\"", plan.zero == 2 ? "never" : "default"));
   }
   lines.push_back(fmt::format("tensor_parallel_degree = {}", plan.tensor));
-  if (plan.tensor > 1 && sizes.async_tensor) {
-    lines.emplace_back("enable_async_tensor_parallel = true");
-  }
+  if (sizes.overlaps_tensor) lines.emplace_back("enable_async_tensor_parallel = true");
   lines.push_back(fmt::format("context_parallel_degree = {}", plan.context));
   if (plan.experts > 1) lines.push_back(fmt::format("expert_parallel_degree = {}", plan.experts));
   torchtitan_pipeline(plan, sizes, lines);
@@ -264,8 +263,7 @@ Lines nanotron_lines(const ParallelPlan& plan, const LaunchSizes& sizes) {
   lines.push_back(fmt::format("  pp_engine: {}", plan.schedule == "gpipe" ? "afab" : "1f1b"));
   lines.push_back(
       fmt::format("  tp_mode: {}", plan.sequence_parallel ? "REDUCE_SCATTER" : "ALL_REDUCE"));
-  lines.push_back(
-      fmt::format("  tp_linear_async_communication: {}", plan.tensor > 1 && sizes.async_tensor));
+  lines.push_back(fmt::format("  tp_linear_async_communication: {}", sizes.overlaps_tensor));
   if (plan.context > 1) lines.push_back(fmt::format("  context_parallel_size: {}", plan.context));
   if (plan.experts > 1) lines.push_back(fmt::format("  expert_parallel_size: {}", plan.experts));
   lines.push_back(fmt::format("  recompute_layer: {}", plan.recompute == Recompute::full));

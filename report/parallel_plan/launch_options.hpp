@@ -13,12 +13,12 @@ struct LaunchSizes {
   std::int64_t layers = 1;
   std::int64_t global_batch = 1;
   std::int64_t sequence = 1;
-  bool async_tensor = false;
   std::string dtype = "bf16";  ///< as --dtype names it
   /// Traits of the family that was timed: what runs under computing needs an option to do so.
   bool hides_gradients = false;
-  bool hides_gathers = false;  ///< of weights, under the next forward pass
-  bool hides_tensor = false;   ///< messages of tensors and experts, under products
+  bool hides_gathers = false;    ///< of weights, under the next forward pass
+  bool overlaps_tensor = false;  ///< messages of tensors, under products
+  bool hides_experts = false;    ///< messages to experts, under other micro-batches
   bool compiled = false;
 };
 

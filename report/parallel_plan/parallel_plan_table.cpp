@@ -111,15 +111,16 @@ Table training_table(const PlanSearch& search) {
 LaunchSizes launch_sizes(const ParallelPlanAnswer& answer) {
   const PlanSearch& search = answer.search;
   const model::parallel_time::ParallelQuestion& training = search.question.training;
-  const model::parallel_time::Family& family = *search.best.front().answered.setting.family;
+  const model::parallel_time::AnsweredPlan& best = search.best.front().answered;
+  const model::parallel_time::Family& family = *best.setting.family;
   return {.layers = training.shape.layers,
           .global_batch = training.global_batch,
           .sequence = training.shape.sequence,
-          .async_tensor = training.async_tensor,
           .dtype = answer.dtype,
           .hides_gradients = !family.one_queue,
           .hides_gathers = !family.one_queue && family.gathers_under_forward(),
-          .hides_tensor = family.overlaps,
+          .overlaps_tensor = overlaps_tensor(family, best.answer.plan),
+          .hides_experts = family.overlaps,
           .compiled = family.compiled};
 }
 

@@ -226,16 +226,36 @@ class PlanParallel(ProgramTest):
         plan = ["--parallel", "tensor=8,sequence_parallel=true,zero=1,stages=1/2"]
         hiding = {"--overlap-grad-reduce", "--overlap-param-gather", "--tp-comm-overlap"}
         lines = self.lines("megatron", *plan)[1]
-        self.assertLessEqual(hiding | {"--bf16"}, set(lines))
+        self.assertEqual(hiding & set(lines), {"--overlap-grad-reduce", "--tp-comm-overlap"})
+        self.assertIn("--bf16", lines)
+        nemo = ["--framework", "nemo", "--launch-options", "megatron"]
+        self.assertLessEqual(hiding, set(self.plan(*nemo, *plan)["launch"]["lines"]))
         experts = ["--parallel", "experts=8,stages=1,recompute=none"]
         mixtral = ["plan", "--network", "mixtral_8x7b", *WORDS[3:]]
-        self.assertIn("--overlap-moe-expert-parallel-comm", self.lines("megatron", *experts, words=mixtral)[1])
+        hides = "--overlap-moe-expert-parallel-comm"
+        self.assertNotIn(hides, self.lines("megatron", *experts, words=mixtral)[1])
+        self.assertIn(hides, self.plan(*nemo, *experts, words=mixtral)["launch"]["lines"])
         # Software of 2021 hides gradients alone, and nanotron nothing.
         lines = self.lines("megatron", "--dtype", "f16", *plan, words=[*WORDS[:3], "--cluster", "p4d_24xlarge", "--ranks", 256])[1]
         self.assertEqual(hiding & set(lines), {"--overlap-grad-reduce"})
         self.assertIn("--fp16", lines)
         other = self.plan("--framework", "nanotron", "--launch-options", "megatron", *plan)["launch"]["lines"]
         self.assertFalse(hiding & set(other))
+
+    def test_overlap_of_tensor_messages_is_chosen_and_printed(self):
+        for framework in ["megatron", "nemo"]:
+            words = ["--framework", framework, "--launch-options", "megatron", "--parallel"]
+            chosen = self.plan(*words, "tensor=8,sequence_parallel=true")
+            plain = self.plan(*words, "tensor=8,sequence_parallel=true,tensor_overlap=false")
+            self.assertLess(chosen["best"][0]["t_iter_s"], plain["best"][0]["t_iter_s"])
+            self.assertEqual("tensor_overlap=true" in chosen["best"][0]["plan"], framework == "megatron")
+            self.assertIn("--tp-comm-overlap", chosen["launch"]["lines"])
+            self.assertNotIn("--tp-comm-overlap", plain["launch"]["lines"])
+            whole = self.plan(*words, "tensor=8,sequence_parallel=false")
+            self.assertNotIn("--tp-comm-overlap", whole["launch"]["lines"])
+        asked = self.plan("--framework", "torchtitan", "--parallel", "tensor=8,tensor_overlap=true")
+        self.assertIn("enable_async_tensor_parallel = true", asked["launch"]["lines"])
+        self.assertNotIn("enable_async_tensor_parallel = true", self.lines("torchtitan", "--parallel", "tensor=8")[1])
 
     def test_each_precision_has_its_option(self):
         narrow = self.lines("megatron", "--dtype", "fp8")[1]

@@ -33,7 +33,7 @@ class PredictParallel(ProgramTest):
         self.assertLessEqual(len(lines), 15, text)
         self.assertLessEqual(max(map(len, lines)), 100, text)
         words = " ".join(text.split())
-        for part in [f"data=16,{PLAN}", "64 micro-batches of 1 sequence", "1024 sequences of 8192 tokens", "as megatron (family engine)",
+        for part in [f"data=16,{PLAN}", "64 micro-batches of 1 sequence", "1024 sequences of 8192 tokens", "as megatron (family core)",
                      "tokens/s", "MFU", "bound by", "Rests on data sheets and", "Next: ",
                      "64 nodes like the 1 of dgx_h100"]:
             self.assertIn(part, words)
@@ -220,6 +220,19 @@ class PredictParallel(ProgramTest):
         self.assertIn("No family names the framework my own", text)
         self.assertIn("Taken, since not said: --framework megatron.", " ".join(self.answered(*base).split()))
         self.assertEqual(self.plans(*base, "--framework", "NeMo 2.0")[0]["family"], "engine")
+
+    def test_overlap_of_tensor_messages_is_a_key_of_the_plan(self):
+        base = [*LLAMA, "--ranks", 64, "--parallel"]
+        step = lambda plan, framework: self.plans(*base, plan, "--framework", framework)[0]["t_iter_s"]
+        for framework in ["megatron-lm", "megatron-core", "mcore"]:
+            self.assertEqual(step(PLAN, framework), step(PLAN, "megatron"))
+        self.assertLess(step(f"{PLAN},tensor_overlap=true", "megatron"), step(PLAN, "megatron"))
+        self.assertLess(step(PLAN, "nemo"), step(PLAN, "megatron"))
+        self.assertIn("tensor_overlap=false leaves that out", " ".join(self.answered(*base, PLAN, "--framework", "nemo").split()))
+        for plan, framework in [(PLAN, "megatron"), (f"{PLAN},tensor_overlap=true", "nemo"), ("tensor=8,stages=4", "nemo")]:
+            self.assertNotIn("tensor_overlap=false", " ".join(self.answered(*base, plan, "--framework", framework).split()))
+        self.assertIn("tensor_overlap=true", self.answered(*base, PLAN, "--explain"))
+        self.assert_refused(run(*base, f"{PLAN},tensor_overlap=true", "--framework", "transformers"), 2, "sends no messages under products")
 
     def test_few_bits_are_for_plans_alone(self):
         fp8 = [word if word != "bf16" else "fp8" for word in LLAMA]

@@ -36,6 +36,18 @@ void note_family(ParallelCall& call) {
   }
 }
 
+/// A sentence on messages that a family hides without a word of the plan.
+void note_overlap(ParallelCall& call) {
+  const bool is_taken = std::ranges::any_of(call.rows, [](const AnsweredPlan& row) {
+    return !row.asked.tensor_overlap && overlaps_tensor(*row.setting.family, row.asked);
+  });
+  if (!is_taken) return;
+  call.notes.push_back(
+      fmt::format("Messages of tensors run under products (--tp-comm-overlap), as recipes of {} "
+                  "have it: tensor_overlap=false leaves that out.",
+                  call.question.framework));
+}
+
 /// A sentence on the first plan that the framework does not run as it is published.
 void note_ways(ParallelCall& call) {
   const auto* const ways = model::parallel_search::ways_of(call.question.framework);
@@ -67,6 +79,7 @@ void note_waits(ParallelCall& call) {
 void note_limits(ParallelCall& call) {
   note_family(call);
   note_ways(call);
+  note_overlap(call);
   if (call.question.precision == Precision::f32 &&
       call.rows.front().hardware.device.peak.contains(SheetFormat::tf32)) {
     call.notes.emplace_back("f32 is computed without tf32; --dtype tf32 takes its units.");

@@ -160,7 +160,20 @@ parallel::StateBytes state_bytes_of(const Family& family, const parallel::Parall
                                                                 : parallel::moment_bytes(plan))};
 }
 
-PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan) {
+bool overlaps_tensor(const Family& family, const parallel::ParallelPlan& plan) {
+  return plan.tensor > 1 && plan.sequence_parallel &&
+         family.tensor_overlap != TensorOverlap::none &&
+         plan.tensor_overlap.value_or(family.overlaps);
+}
+
+PlanSizes sizes_of(const ParallelQuestion& question, const Family& family,
+                   const parallel::ParallelPlan& plan) {
+  if (plan.tensor_overlap == true && family.tensor_overlap == TensorOverlap::none) {
+    throw ConfigError(fmt::format(
+        "tensor_overlap is true, and the family {} of {} sends no messages under products. Leave "
+        "it out, or name other software, such as megatron-core.",
+        family.name, question.framework.empty() ? "this framework" : question.framework));
+  }
   const parallel::PlanBatches batches = parallel::batches_of(plan, facts_of(question));
   PlanSizes sizes;
   sizes.tensor = plan.tensor;
@@ -174,7 +187,9 @@ PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPla
   sizes.zero = plan.zero;
   sizes.zero_group = plan.zero_group.value_or(0);
   sizes.sequence_parallel = plan.sequence_parallel;
-  sizes.async_tensor = question.async_tensor;
+  sizes.tensor_overlap = plan.tensor_overlap;
+  sizes.async_tensor =
+      family.tensor_overlap == TensorOverlap::pieces && overlaps_tensor(family, plan);
   sizes.sharded_weights = plan.zero >= 3;
   if (plan.stages > 1) sizes.copies = parallel::find_schedule(plan.schedule).copies;
   sizes.zero_bubble = plan.schedule == "zero_bubble";
@@ -223,7 +238,7 @@ ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion
                             const ParallelHardware& hardware, const Setting& setting,
                             const parallel::ParallelPlan& plan) {
   parallel::check(plan, static_cast<std::int64_t>(hardware.links.gpus), facts_of(question));
-  NumberedPlan numbered{sizes_of(question, plan), plan, question.framework};
+  NumberedPlan numbered{sizes_of(question, *setting.family, plan), plan, question.framework};
   const std::vector<int> layers = stage_layers_of(plan);
   numbered.sizes.stage_layers = layers;
   numbered.sizes.keeps_gathered_stage =

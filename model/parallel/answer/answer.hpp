@@ -22,7 +22,6 @@ struct ParallelQuestion {
   Precision precision = Precision::half;
   std::string framework = {};         ///< free text, which names a family; may be empty
   std::optional<bool> compiled = {};  ///< empty: not stated
-  bool async_tensor = false;          ///< messages of tensors are cut and sent under products
 };
 
 /// A kind of GPU and its links, by data sheets.
@@ -56,8 +55,13 @@ parallel::NetworkFacts facts_of(const ParallelQuestion& question);
 /// The plan in numbers. Gradients travel as wide as they are summed, and under backward unless the
 /// family orders all in one queue. Requires a plan without faults and complete batches. The caller
 /// adds `stage_layers` of uneven stages, which it owns, and keeps_gathered_stage of the framework's
-/// implementation. Throws ConfigError for orders of ranks that are not timed (strides_of()).
-PlanSizes sizes_of(const ParallelQuestion& question, const parallel::ParallelPlan& plan);
+/// implementation. Throws ConfigError for orders of ranks that are not timed (strides_of()), and
+/// for tensor_overlap by a family that has none.
+PlanSizes sizes_of(const ParallelQuestion& question, const Family& family,
+                   const parallel::ParallelPlan& plan);
+
+/// Whether messages of tensors run under products, as the plan states or the family has it.
+bool overlaps_tensor(const Family& family, const parallel::ParallelPlan& plan);
 
 /// Layers of each stage, from those of its parts; empty if they are alike.
 std::vector<int> stage_layers_of(const parallel::ParallelPlan& plan);

@@ -121,6 +121,11 @@ class Changes {
       try_plan("sequence parallelism", "sequence_parallel=true",
                [](ParallelPlan& plan) { plan.sequence_parallel = true; });
     }
+    const bool can_overlap = setting_.family->tensor_overlap != TensorOverlap::none;
+    if (plan_.sequence_parallel && can_overlap && !overlaps_tensor(*setting_.family, plan_)) {
+      try_plan("messages of tensors under products", "tensor_overlap=true",
+               [](ParallelPlan& plan) { plan.tensor_overlap = true; });
+    }
     if (plan_.tensor % 2 == 0) {
       try_plan("half the tensor ranks, with twice the replicas",
                fmt::format("tensor={},data={}", plan_.tensor / 2, 2 * plan_.data),
@@ -128,6 +133,7 @@ class Changes {
                  plan.tensor /= 2;
                  plan.data *= 2;
                  plan.sequence_parallel = plan.sequence_parallel && plan.tensor > 1;
+                 if (plan.tensor == 1) plan.tensor_overlap.reset();
                });
     }
     if (plan_.stages % 2 == 0 && plan_.stage_layers.empty() && plan_.stages > 2) {

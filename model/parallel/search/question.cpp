@@ -66,20 +66,20 @@ bool read_words(std::string_view key, const std::vector<std::string_view>& value
     }
     return true;
   }
-  if (key != "sequence_parallel") return false;
+  if (key != "sequence_parallel" && key != "tensor_overlap") return false;
   for (const std::string_view value : values) {
     if (value != "true" && value != "false") {
-      throw ConfigError(
-          fmt::format("The choices of plans have sequence_parallel={}. Write true or false.",
-                      escape_for_terminal(value)));
+      throw ConfigError(fmt::format("The choices of plans have {}={}. Write true or false.", key,
+                                    escape_for_terminal(value)));
     }
-    choices.sequence_parallel.push_back(value == "true" ? 1 : 0);
+    (key == "tensor_overlap" ? choices.tensor_overlap : choices.sequence_parallel)
+        .push_back(value == "true" ? 1 : 0);
   }
   return true;
 }
 
 [[noreturn]] void refuse_key(std::string_view key) {
-  std::vector<std::string> known{"schedule", "recompute", "sequence_parallel"};
+  std::vector<std::string> known{"schedule", "recompute", "sequence_parallel", "tensor_overlap"};
   for (const NumberKey& one : number_keys) known.emplace_back(one.name);
   throw ConfigError(fmt::format("The choices of plans have \"{}\", which none is named after. {}",
                                 escape_for_terminal(key), suggestion(key, known)));

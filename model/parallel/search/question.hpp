@@ -25,6 +25,7 @@ struct PlanChoices {
   std::vector<int> zero_group = {};  ///< 0: all replicas
   std::vector<std::string> schedules = {};
   std::vector<int> sequence_parallel = {};  ///< 0 or 1
+  std::vector<int> tensor_overlap = {};     ///< 0 or 1
   std::vector<parallel::Recompute> recompute = {};
 };
 

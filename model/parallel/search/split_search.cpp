@@ -84,9 +84,26 @@ void SplitSearch::visit_experts(const Split& split) {
       if (cut == 1 && at_.plan.tensor == 1) continue;
       if (!is_allowed(cut, question_->choices.sequence_parallel)) continue;
       at_.plan.sequence_parallel = cut == 1;
-      visit_micro_batch();
+      if (choose_overlap()) visit_micro_batch();
     }
   }
+}
+
+/// Sends messages of tensors under products where that is allowed: through user buffers always,
+/// which no time of the model grows by, and in pieces if asked. Returns whether the plan is
+/// allowed.
+bool SplitSearch::choose_overlap() {
+  using parallel_time::TensorOverlap;
+  const parallel_time::Family& family = *job_->setting.family;
+  const std::vector<int>& allowed = question_->choices.tensor_overlap;
+  const bool can = at_.plan.sequence_parallel && family.tensor_overlap != TensorOverlap::none;
+  const bool is_wanted = !allowed.empty() || family.tensor_overlap == TensorOverlap::buffers;
+  const bool overlaps = can && is_wanted && is_allowed(1, allowed);
+  at_.plan.tensor_overlap.reset();
+  if (overlaps != parallel_time::overlaps_tensor(family, at_.plan)) {
+    at_.plan.tensor_overlap = overlaps;
+  }
+  return is_allowed(overlaps ? 1 : 0, allowed);
 }
 
 /// Computes states of all ways to shard them.
@@ -250,7 +267,7 @@ const SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& sizes) {
 
 /// Times a plan that fits, and offers it.
 void SplitSearch::time_plan() {
-  PlanSizes sizes = parallel_time::sizes_of(framework_->training, at_.plan);
+  PlanSizes sizes = parallel_time::sizes_of(framework_->training, *job_->setting.family, at_.plan);
   sizes.stage_layers = at_.plan.stage_layers;
   sizes.keeps_gathered_stage = at_.plan.zero >= 3 && framework_->way.keeps_gathered_stage;
   const Parts& parts = shared_parts(sizes);

@@ -35,9 +35,10 @@ using parallel::PipelineShape;
 using parallel::Recompute;
 
 void check_axes(const Network& network, const ParallelPlan& plan) {
-  const std::array<std::pair<std::string_view, bool>, 6> others{
+  const std::array<std::pair<std::string_view, bool>, 7> others{
       {{"tensor", plan.tensor > 1},
        {"sequence_parallel", plan.sequence_parallel},
+       {"tensor_overlap", plan.tensor_overlap.has_value()},
        {"experts", plan.experts > 1},
        {"branches", plan.branches > 1},
        {"zero", plan.zero > 0},

@@ -182,6 +182,13 @@ AttentionKernel parse_attention(std::string_view word) {
       "{} are no kernels of attention. Write in_memory, triton, flash2 or native.", word));
 }
 
+TensorOverlap parse_tensor_overlap(std::string_view word) {
+  if (word == "pieces") return TensorOverlap::pieces;
+  if (word == "buffers") return TensorOverlap::buffers;
+  throw ConfigError(
+      fmt::format("{} sends no messages. Write pieces or buffers, or leave it out.", word));
+}
+
 Passes read_passes(const ConfigMap& map, std::string_view key) {
   const std::vector<int> counts = map.integers(key, {0, 1000});
   if (counts.size() != 2) map.refuse(key, "not two counts", "Write [forward, backward].");
@@ -201,9 +208,10 @@ memory::StateBytes read_states(const ConfigMap& map) {
 
 /// Counts and traits of a family that has its own.
 Family read_traits(const ConfigMap& map) {
-  map.allow_only({"name", "words", "memory", "runs", "norms", "copies", "activation", "launches",
-                  "loss", "states", "attention", "compiled", "overlaps", "one_queue", "ties_tables",
-                  "frees_blocks", "fitted", "eager", "newer"});
+  map.allow_only({"name",        "words",        "memory",   "runs",           "norms",
+                  "copies",      "activation",   "launches", "loss",           "states",
+                  "attention",   "compiled",     "overlaps", "tensor_overlap", "one_queue",
+                  "ties_tables", "frees_blocks", "fitted",   "eager",          "newer"});
   Family read;
   read.norms = read_passes(map, "norms");
   read.copies = read_passes(map, "copies");
@@ -214,6 +222,9 @@ Family read_traits(const ConfigMap& map) {
   read.attention = read_word(map, "attention", parse_attention);
   read.compiled = map.flag_or("compiled", false);
   read.overlaps = map.flag_or("overlaps", false);
+  if (map.has("tensor_overlap")) {
+    read.tensor_overlap = read_word(map, "tensor_overlap", parse_tensor_overlap);
+  }
   read.one_queue = map.flag_or("one_queue", false);
   read.ties_tables = map.flag_or("ties_tables", false);
   read.frees_blocks = map.flag_or("frees_blocks", false);

@@ -126,6 +126,13 @@ struct RecomputeChances {
 /// Kernels of attention: `in_memory` writes scores to memory, all others are fused.
 enum class AttentionKernel { in_memory, triton, flash2, native };
 
+/// How a framework sends messages of tensors under products, where it can.
+enum class TensorOverlap {
+  none,
+  pieces,   ///< products are cut, and pieces sent (asynchronous tensor parallelism)
+  buffers,  ///< through user buffers (Megatron's --tp-comm-overlap)
+};
+
 /// A count forward and backward.
 struct Passes {
   double forward = 0;
@@ -145,8 +152,9 @@ struct Family {
   double loss_bytes = 0;                ///< bytes read or written a logit
   memory::StateBytes state_bytes = {};  ///< where a run does not say them
   AttentionKernel attention = AttentionKernel::native;
-  bool compiled = false;      ///< the step is compiled
-  bool overlaps = false;      ///< an engine that hides messages of tensors and experts
+  bool compiled = false;  ///< the step is compiled
+  bool overlaps = false;  ///< hides messages of tensors and experts unless a plan says else
+  TensorOverlap tensor_overlap = TensorOverlap::none;
   bool one_queue = false;     ///< messages and kernels are ordered; the update is not fused
   bool ties_tables = false;   ///< words are decoded by the table that encodes them
   bool frees_blocks = false;  ///< a full allocator gives blocks back and asks for them again

@@ -20,6 +20,15 @@ double least(double one, double other) {
   return std::min(one, other);
 }
 
+/// The part of tensor messages that runs under products, where these are long enough.
+double hidden_part(const Setting& setting, const PlanSizes& plan) {
+  const Family& family = *setting.family;
+  const bool buffers = family.tensor_overlap == TensorOverlap::buffers && plan.sequence_parallel &&
+                       plan.tensor_overlap.value_or(family.overlaps);
+  if (buffers) return setting.constants.hidden_engine;
+  return plan.async_tensor ? setting.constants.hidden_async : 0;
+}
+
 Exposed tensor_messages(const Setting& setting, const PlanSizes& plan, const LayerSizes& sizes,
                         const PassTime& products) {
   if (plan.tensor <= 1) return {};
@@ -33,8 +42,7 @@ Exposed tensor_messages(const Setting& setting, const PlanSizes& plan, const Lay
     const double reduce = setting.collectives.all_reduce(group, bytes);
     sent = {2 * reduce, 2 * reduce};
   }
-  double hidden = plan.async_tensor ? setting.constants.hidden_async : 0;
-  if (setting.family->overlaps) hidden = setting.constants.hidden_engine;
+  const double hidden = hidden_part(setting, plan);
   if (hidden == 0) return {sent, {}};
   const PassTime covered{least(sent.forward, products.forward),
                          least(sent.backward, products.backward)};

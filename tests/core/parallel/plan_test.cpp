@@ -75,6 +75,7 @@ ParallelPlan random_plan(std::mt19937& random) {
   plan.data = up_to(9);
   plan.tensor = up_to(9);
   plan.sequence_parallel = random() % 2 == 0;
+  if (random() % 2 == 0) plan.tensor_overlap = random() % 2 == 0;
   plan.context = up_to(4);
   plan.experts = up_to(4);
   plan.branches = up_to(4);
@@ -126,6 +127,9 @@ TEST(PlanText, RefusesWhatItCannotRead) {
            Refused{"order=data", "names 1 axis. Name all 5"},
            Refused{"stage_layers=1//2", "The plan's stage_layers: \"\" is not a whole number."},
            Refused{"sequence_parallel=yes", "is neither true nor false"},
+           Refused{"tensor_overlap=1",
+                   "The plan's tensor_overlap: \"1\" is neither true nor false"},
+           Refused{"tp_comm_overlap=true", "Did you mean \"tensor_overlap\"?"},
            Refused{"schedule=interleave", "Did you mean \"interleaved\"?"},
            Refused{"order=data/tensor", "names 2 axes"},
            Refused{"order=data/tensor/data/stages/width", "\"width\" is not a plan axis"},
@@ -159,6 +163,8 @@ TEST(Plan, IsRefusedInOneSentence) {
                    "experts is 2 and tensor is 2 without sequence_parallel"},
            Refused{"branches=2", "branches is 2, and the network has no branches side by side."},
            Refused{"sequence_parallel=true", "sequence_parallel is true, and tensor is 1"},
+           Refused{"data=8,tensor=8,tensor_overlap=true",
+                   "tensor_overlap is true without sequence_parallel"},
            Refused{"stages=3", "stages 3 × chunks 1 are 3 parts of 80 layers"},
            Refused{"stages=2,stage_layers=40/41",
                    "stage_layers add up to 81, and the network has 80 layers."},

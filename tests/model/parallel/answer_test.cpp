@@ -53,7 +53,7 @@ class Asked {
     question_.precision = parse_precision(training.precision);
     question_.framework = training.run.framework;
     question_.compiled = training.run.parallel.compile;
-    question_.async_tensor = training.run.parallel.async_tp.value_or(false);
+    if (training.run.parallel.async_tp == true) plan_.tensor_overlap = true;
     hardware_.device = sheets().at(training.cluster.gpu);
     hardware_.memory = usable_memory(hardware_.device);
     hardware_.links = read_.setting.collectives.links();
@@ -69,6 +69,13 @@ class Asked {
   [[nodiscard]] const parallel::ParallelPlan& plan() const { return plan_; }
   [[nodiscard]] const ParallelQuestion& question() const { return question_; }
   ParallelHardware& hardware() { return hardware_; }
+  /// Seconds of a step of the same plan by another framework.
+  [[nodiscard]] double seconds_by(const char* framework) const {
+    ParallelQuestion other = question_;
+    other.framework = framework;
+    const Setting setting = setting_of(parallel_times(), other, hardware_);
+    return predict_plan(parallel_times(), other, hardware_, setting, plan_).seconds();
+  }
 
  private:
   ParallelTraining read_;
@@ -200,6 +207,40 @@ TEST(Frameworks, AreKnownByTheirWords) {
   const Family& kin = parallel_times().family("deepspeed");
   EXPECT_EQ(kin.launches, parallel_times().family("modules").launches);
   EXPECT_TRUE(kin.one_queue && !kin.frees_blocks);
+}
+
+/// One program has one time, however its name is written. Its option makes it quicker, which NeMo's
+/// recipes set.
+TEST(Frameworks, OfMegatronAnswerAlikeFromHopperOn) {
+  const std::string plan = "data=4,tensor=4,sequence_parallel=true,stages=4,micro_batch=1,zero=1";
+  const auto on_h100 = [&](const std::string& keys) {
+    return asked({"70B-tp4pp4-64-H100-SXM5-80GB-bf16", plan + keys});
+  };
+  const Asked plain = on_h100("");
+  const Asked overlapped = on_h100(",tensor_overlap=true");
+  const double core = plain.seconds_by("megatron-core");
+  for (const char* name :
+       {"megatron", "megatron-lm", "Megatron-LM", "mcore", "Megatron-DeepSpeed"}) {
+    EXPECT_EQ(plain.seconds_by(name), core) << name;
+    EXPECT_EQ(overlapped.seconds_by(name), overlapped.seconds_by("megatron-core")) << name;
+  }
+  EXPECT_LT(overlapped.seconds_by("megatron"), core);
+  EXPECT_LT(plain.seconds_by("nemo"), core);
+  EXPECT_EQ(plain.seconds_by("nemo"), overlapped.seconds_by("nemo"));
+  EXPECT_GT(on_h100(",tensor_overlap=false").seconds_by("nemo"), plain.seconds_by("nemo"));
+}
+
+TEST(Frameworks, OverlapMessagesOfTensorsIfTheyCan) {
+  const auto on_a100 = [](const std::string& keys) {
+    return asked({"gpt3-175b-seqsel",
+                  "tensor=8,sequence_parallel=true,stages=8,micro_batch=1,recompute=full" + keys});
+  };
+  const Asked stated = on_a100(",tensor_overlap=true");
+  EXPECT_LT(stated.seconds_by("megatron-core"), on_a100("").seconds_by("megatron-core"));
+  for (const char* name : {"megatron", "transformers"}) {
+    EXPECT_EQ(on_a100(",tensor_overlap=false").seconds_by(name), on_a100("").seconds_by(name));
+    EXPECT_THROW((void)stated.seconds_by(name), ConfigError) << name;
+  }
 }
 
 TEST(ParallelAnswers, KeepWhatTheTextOfAPlanSays) {

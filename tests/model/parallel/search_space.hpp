@@ -56,8 +56,14 @@ inline std::vector<SlowPlan> all_plans(const SearchQuestion& question, const Clu
     const memory::MemoryEstimate peak = memory.peak(
         memory.worst(memory::MemoryCounter::device).stage, memory::MemoryCounter::device);
     const double need = question.fit == Fit::surely ? peak.high : peak.bytes;
+    plan.tensor_overlap.reset();
+    const parallel_time::Family& family = *setting.family;
+    if (plan.sequence_parallel && family.tensor_overlap == parallel_time::TensorOverlap::buffers &&
+        !family.overlaps) {
+      plan.tensor_overlap = true;
+    }
     // The search orders pipelines by their closed form, which predict_plan() simulates.
-    parallel_time::PlanSizes sizes = parallel_time::sizes_of(training, plan);
+    parallel_time::PlanSizes sizes = parallel_time::sizes_of(training, family, plan);
     sizes.stage_layers = plan.stage_layers;
     sizes.keeps_gathered_stage = plan.zero >= 3 && way.keeps_gathered_stage;
     const parallel_time::IterationTime time = parallel_time::iteration_time(setting, sizes);
