@@ -326,6 +326,19 @@ class PredictParallel(ProgramTest):
         self.assertIn("moved by your point at 8 GPUs", text)
         self.assertIn("check its batch", " ".join(self.answered(*words, "--measured", "8=100 s").split()))
 
+    def test_a_point_that_contradicts_narrows_no_other_plan(self):
+        question = ["predict", "--network", "resnet50", "--cluster", "dgx_h100", "--ranks", 8, "--global-batch", 64]
+        words = [*question, "--parallel", "stages=2,micro_batches=4", "--parallel", "stages=4,micro_batches=4"]
+        before = self.plans(*words)
+        for factor in [0.3, 2.1]:
+            seconds = factor * before[0]["t_iter_s"]
+            one, other = self.plans(*words, "--measured", f"8={seconds} s")
+            self.assertAlmostEqual(one["t_iter_s"] / seconds, 1, places=6)
+            self.assertLess(other["t_iter_low_s"], before[1]["t_iter_s"])
+            self.assertGreater(other["t_iter_high_s"], before[1]["t_iter_s"])
+            width = [row["t_iter_high_s"] / row["t_iter_low_s"] for row in [before[1], other]]
+            self.assertGreater(width[1], width[0])
+
     def test_a_stage_may_be_a_core(self):
         words = ["predict", "--network", "resnet110_v2", "--cluster", "frontera", "--global-batch", 64, "--parallel", "stages=8,data=1,micro_batches=8"]
         sockets = self.plans(*words)[0]

@@ -60,8 +60,9 @@ class Answers {
       MeasuredPoint one{row.answer.sizes, row.hardware.links, point.time.si(), row.asked,
                         row.answer.waits.likely};
       one.plan.stage_layers = layers_;
+      one.is_within = point.time.si() >= row.answer.low() && point.time.si() <= row.answer.high();
       points_.push_back(one);
-      doubt(row, point.time.si());
+      doubt(row, one);
     }
     const Setting setting = setting_of(*file_, *question_, on(points.front().ranks));
     constants_ = by_measured_points(*file_, setting, points_);
@@ -91,7 +92,8 @@ class Answers {
  private:
   /// Compares a point with its prediction before constants are fitted. Throws ConfigError for one
   /// that no device of this kind can reach.
-  void doubt(const AnsweredPlan& row, double seconds) {
+  void doubt(const AnsweredPlan& row, const MeasuredPoint& point) {
+    const double seconds = point.seconds;
     const int ranks = static_cast<int>(row.hardware.links.gpus);
     const double utilisation =
         flop_utilisation(*question_, row.setting, row.answer) * row.answer.seconds() / seconds;
@@ -101,7 +103,7 @@ class Answers {
                       "Check its unit, batch, plan and precision.",
                       seconds, counted(ranks, "GPU"), utilisation));
     }
-    if (seconds >= row.answer.low() && seconds <= row.answer.high()) return;
+    if (point.is_within) return;
     doubts_.push_back(
         fmt::format("Your point at {}, {:.3g} s, lies outside of the 90 % interval of its "
                     "prediction, {:.3g} to {:.3g} s, and is followed all the same: check its "

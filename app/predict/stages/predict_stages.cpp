@@ -85,8 +85,8 @@ class Stages {
     std::vector<std::string> doubts;
     for (const MeasuredIteration& point : points) {
       const model::StagedTraining before = predict(plan.on(point.ranks), point.ranks);
-      points_.push_back({point.ranks, point.time, before.total});
-      if (point.time >= before.low() && point.time <= before.high()) continue;
+      points_.push_back(model::staged_point(before, point.ranks, point.time));
+      if (points_.back().is_within()) continue;
       doubts.push_back(fmt::format(
           "Your point at {} ranks, {}, lies outside of the 90 % interval of its prediction, {} to "
           "{}, and is followed all the same: check its batch, plan and framework.",

@@ -2,22 +2,63 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/base/log_interpolation.hpp"
+#include "core/base/normal_distribution.hpp"
+#include "model/fits/levenberg.hpp"
 #include "model/parallel/time/constants.hpp"
+#include "model/parallel/uncertain/point_range.hpp"
 
 namespace dlscale::model {
 namespace {
 
-/// Measured over predicted times, for so many ranks.
-double factor_of_points(std::span<const StagedPoint> points, int ranks) {
-  std::map<double, double> factors;  // by ranks
-  for (const StagedPoint& point : points) factors[point.ranks] = point.measured / point.predicted;
-  return log_interpolated(factors, ranks);
+using parallel_time::MeasuredConstants;
+using parallel_time::PredictedPoint;
+
+double log_of_point(const StagedPoint& point) {
+  return std::log(point.measured / point.predicted);
+}
+
+/// The deviation of the logarithm of a time, from its 90 % interval.
+double deviation_of(const TimeFactors& factors) {
+  return std::log(factors.high / factors.low) / (2 * normal_quantile_95);
+}
+
+/// That of the side on which a time is slower, or quicker.
+double deviation_towards(const TimeFactors& factors, bool is_slower) {
+  return std::log(is_slower ? factors.high : 1 / factors.low) / normal_quantile_95;
+}
+
+/// Errors that a plan shares with a measured one: all of its own, computing of another.
+struct SharedErrors {
+  TimeFactors shared;
+  double other = 0;  ///< deviation of the rest, ≥ 0
+};
+SharedErrors shared_errors(const StageErrors& errors, bool is_measured_plan) {
+  if (is_measured_plan) return {errors.all()};
+  return {errors.computing, deviation_of(errors.beside_computing())};
+}
+
+/// The logarithm of a time whose shared errors are so many deviations slow.
+double log_moved(const SharedErrors& errors, double slowness) {
+  return slowness * deviation_towards(errors.shared, slowness > 0);
+}
+
+/// By how many deviations shared errors are slow, as the points suggest it.
+double slowness_by(std::span<const StagedPoint> points, const MeasuredConstants& constants,
+                   bool is_measured_plan) {
+  const auto residuals = [&](const std::vector<double>& at) {
+    std::vector<double> all{at.front()};
+    for (const StagedPoint& point : points) {
+      const SharedErrors errors = shared_errors(point.errors, is_measured_plan);
+      const double left = log_of_point(point) - log_moved(errors, at.front());
+      all.push_back(robust_residual(left / std::hypot(constants.noise, errors.other), 1));
+    }
+    return all;
+  };
+  const double found = least_squares(residuals, {0}).front();
+  return std::clamp(found, -constants.greatest_move, constants.greatest_move);
 }
 
 void scale(double factor, StagedIteration& iteration) {
@@ -42,35 +83,44 @@ void scale(double factor, StagedIteration& iteration) {
   }
 }
 
-TimeFactors narrowed(const TimeFactors& factors, double power) {
-  return {std::pow(factors.low, power), std::pow(factors.high, power)};
+}  // namespace
+
+bool StagedPoint::is_within() const {
+  const TimeFactors interval = errors.all();
+  const double factor = measured / predicted;
+  return factor >= interval.low && factor <= interval.high;
 }
 
-}  // namespace
+StagedPoint staged_point(const StagedTraining& before, int ranks, Seconds measured) {
+  EXPECT(before.errors);
+  return {ranks, measured, before.total, *before.errors};
+}
 
 void meet_points(std::span<const StagedPoint> points, int ranks, bool is_measured_plan,
                  StagedTraining& training) {
-  EXPECT(!points.empty());
-  const double factor = factor_of_points(points, ranks);
+  EXPECT(!points.empty() && training.errors);
+  const MeasuredConstants& constants = parallel_time::parallel_times().measured;
+  const double slowness = slowness_by(points, constants, is_measured_plan);
+  std::vector<PredictedPoint> predicted;
+  for (const StagedPoint& point : points) {
+    predicted.push_back({static_cast<double>(point.ranks), point.measured.si(),
+                         point.predicted.si(), point.is_within(),
+                         log_of_point(point) -
+                             log_moved(shared_errors(point.errors, is_measured_plan), slowness)});
+  }
+  StageErrors& errors = *training.errors;
+  const double factor = is_measured_plan
+                            ? measured_factor(predicted, ranks)
+                            : std::exp(log_moved(shared_errors(errors, false), slowness));
   scale(factor, training);
   training.images_per_s /= factor;
-  if (!training.errors) return;
-  const parallel_time::MeasuredConstants& constants = parallel_time::parallel_times().measured;
-  double doublings = std::numeric_limits<double>::infinity();
-  for (const StagedPoint& point : points) {
-    doublings = std::min(doublings, std::abs(std::log2(static_cast<double>(ranks) / point.ranks)));
+  const parallel_time::RangeChange change =
+      change_by_points(constants, predicted, ranks, deviation_of(errors.all()), is_measured_plan);
+  for (TimeFactors* one : {&errors.computing, &errors.exchange, &errors.pipeline}) {
+    *one = {std::pow(one->low, change.power), std::pow(one->high, change.power)};
   }
-  const double correlation =
-      constants.correlation * std::pow(constants.correlation_left, doublings);
-  const double share = is_measured_plan ? std::min(1.0, doublings) : 1;
-  const double power = std::sqrt(share * (1 - correlation * correlation));
-  StageErrors& errors = *training.errors;
-  errors.exchange = narrowed(errors.exchange, power);
-  errors.pipeline = narrowed(errors.pipeline, power);
-  errors.computing = narrowed(errors.computing, power);
-  if (!is_measured_plan) return;
-  const double repeated = 1 + constants.repetition;
-  errors.computing = joined(errors.computing, {1 / repeated, repeated});
+  errors.computing =
+      joined(errors.computing, {std::exp(-change.repetition), std::exp(change.repetition)});
 }
 
 }  // namespace dlscale::model

@@ -6,22 +6,30 @@
 
 namespace dlscale::model {
 
-/// An iteration that was measured, beside its prediction.
+/// An iteration that was measured, beside its prediction from data sheets.
 struct StagedPoint {
   int ranks = 1;
   Seconds measured;   ///< > 0
   Seconds predicted;  ///< > 0
+  StageErrors errors;
+  /// Whether it lies in the 90 % interval of its prediction.
+  [[nodiscard]] bool is_within() const;
 };
+/// Requires `before.errors`.
+StagedPoint staged_point(const StagedTraining& before, int ranks, Seconds measured);
 
-/// Multiplies all times of a prediction for `ranks` by measured / predicted, log_interpolated()
-/// between points, so that each point is met. The speed-up over one device stays, since what slows
-/// the one slows the other.
+/// Moves a prediction for `ranks` by measured points of its plan or of another, as constants of
+/// transformers are moved (by_measured_points()).
 ///
-/// Errors shrink by √(1 - ρ²), ρ = correlation · correlation_left^d by MeasuredConstants, with d
-/// doublings of ranks to the nearest point. Of the measured plan itself they are those of
-/// repetitions at a point, ± 3 %, and within a doubling from there, d of their variance adds up.
-/// [ρ as for transformers, but other plans are scaled too, and a point that contradicts the
-/// prediction does not widen the interval] Requires points, each of its own number of ranks.
+/// The measured plan is multiplied by measured_factor(), so that each point is met. Another plan
+/// shares its computing alone: that is u deviations of StageErrors::computing slower, with the least
+///   Σ 2 (√(1 + z²) − 1) + u²,   z = (ln(measured / predicted) − u s) / hypot(noise, o)
+/// over points, |u| ≤ greatest_move. s and o are deviations of computing and of the rest. The
+/// speed-up over one device stays, since what slows the one slows the other.
+///
+/// Errors follow change_by_points(). What u leaves of ln(measured / predicted) is unexplained; for
+/// the measured plan, s is the deviation of all its errors. [derived] Requires points, each of its
+/// own number of ranks, and `training.errors`.
 void meet_points(std::span<const StagedPoint> points, int ranks, bool is_measured_plan,
                  StagedTraining& training);
 

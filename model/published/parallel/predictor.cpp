@@ -78,7 +78,9 @@ void follow_points(const ParallelTimeFile& file, ParallelTraining& training) {
     numbered.sizes = point.plan;
     numbered.plan = point.schedule;
     const Setting there = with_constants(training.setting, training.setting.constants, point.links);
-    point.waiting = answer_of(file, there, numbered, training.device_bytes).waits.likely;
+    const ParallelAnswer before = answer_of(file, there, numbered, training.device_bytes);
+    point.waiting = before.waits.likely;
+    point.is_within = point.seconds >= before.low() && point.seconds <= before.high();
   }
   const Links links = training.setting.collectives.links();
   training.setting = with_constants(

@@ -422,6 +422,23 @@ TEST(MeasuredPlans, GetANarrowerIntervalThatWidensWithDistance) {
   EXPECT_GT(range(3 * answer.seconds(), links.gpus).high, answer.range.high);
 }
 
+/// Constants may follow a point that contradicts them; other plans are no surer for it.
+TEST(MeasuredPlans, AreNotNarrowedByPointsOutsideOfTheirInterval) {
+  const Asked question = asked(alike[8]);
+  const ParallelAnswer answer = question.answer();
+  MeasuredPoint point{answer.sizes, question.setting().collectives.links(), answer.seconds()};
+  const auto high = [&](bool is_within, bool is_measured) {
+    point.is_within = is_within;
+    const std::array points{point};
+    return range_by_points(answer.range, parallel_times(), question.setting(), points,
+                           point.links.gpus, is_measured)
+        .high;
+  };
+  EXPECT_LT(high(true, false), answer.range.high);
+  EXPECT_NEAR(high(false, false), answer.range.high, 1e-12);
+  EXPECT_NEAR(high(false, true), 1 + parallel_times().measured.repetition, 1e-12);
+}
+
 TEST(MeasuredPlans, AreMetAtTheirPoints) {
   Asked question = asked(alike[8]);
   const ParallelAnswer answer = question.answer();

@@ -44,13 +44,17 @@ TEST(StageErrorsOfPlans, AreOfWhatThePlanHas) {
   EXPECT_LE(copies.speedup_high(), 8);
 }
 
-TEST(StagesAtPoints, MeetThemAndMoveOthers) {
+StagedPoint point_of(const StagedTraining& before, int ranks, double factor) {
+  return staged_point(before, ranks, factor * before.total);
+}
+
+TEST(StagesAtPoints, AreMet) {
   Staged staged = four_stages();
   const StagedTraining before = staged.predict(64);
   staged.plan.data = 2;
   const StagedTraining more = staged.predict(64);
   for (const double factor : {0.8, 1.3}) {
-    const std::array points{StagedPoint{4, factor * before.total, before.total}};
+    const std::array points{point_of(before, 4, factor)};
     StagedTraining met = before;
     meet_points(points, 4, true, met);
     EXPECT_NEAR(met.total / before.total, factor, 1e-12);
@@ -63,15 +67,54 @@ TEST(StagesAtPoints, MeetThemAndMoveOthers) {
     EXPECT_NEAR(moved.total / more.total, factor, 1e-12);
     EXPECT_LT(moved.high() / moved.total, more.high() / more.total);
     EXPECT_GT(moved.high() / moved.total, met.high() / met.total);
-    StagedTraining other = before;
-    meet_points(points, 4, false, other);
-    EXPECT_GT(other.high() / other.total, met.high() / met.total);
   }
-  const std::array two{StagedPoint{4, 2 * before.total, before.total},
-                       StagedPoint{16, 8 * before.total, before.total}};
+  const std::array two{point_of(before, 4, 2), point_of(before, 16, 8)};
   StagedTraining between = more;
   meet_points(two, 8, true, between);
   EXPECT_NEAR(between.total / more.total, 4, 1e-9);
+}
+
+/// Other plans follow a point that may be so by part of what it says of computing.
+TEST(StagesAtPoints, MoveComputingOfOtherPlans) {
+  Staged staged = four_stages();
+  const StagedTraining before = staged.predict(64);
+  staged.plan.stages = 2;
+  const StagedTraining other = staged.predict(64);
+  for (const double factor : {0.9, 0.97, 1.03, 1.1}) {
+    const std::array points{point_of(before, 4, factor)};
+    StagedTraining moved = other;
+    meet_points(points, 2, false, moved);
+    const double followed = std::log(moved.total / other.total) / std::log(factor);
+    EXPECT_GT(followed, 0.05) << factor;
+    EXPECT_LT(followed, 1) << factor;
+    EXPECT_LT(log_width(moved.errors->all()), log_width(other.errors->all())) << factor;
+    EXPECT_GT(moved.high() / moved.total, 1.03) << factor;
+  }
+  const std::array exact{point_of(before, 4, 1)};
+  StagedTraining same = other;
+  meet_points(exact, 2, false, same);
+  EXPECT_NEAR(same.total / other.total, 1, 1e-9);
+}
+
+/// A point outside of its interval refutes the model, and so narrows the interval of no other plan.
+TEST(StagesAtPoints, NarrowNoOtherPlanWhereTheyContradict) {
+  Staged staged = four_stages();
+  const StagedTraining before = staged.predict(64);
+  staged.plan.data = 2;
+  const StagedTraining other = staged.predict(128);
+  const TimeFactors interval = before.errors->all();
+  for (const double factor : {0.02, 0.5, 0.99 * interval.low, 1.01 * interval.high, 2.0, 50.0}) {
+    const StagedPoint contradicting = point_of(before, 4, factor);
+    EXPECT_FALSE(contradicting.is_within()) << factor;
+    for (const int agreeing : {0, 2, 5}) {
+      std::vector<StagedPoint> points{contradicting};
+      for (int i = 0; i < agreeing; ++i) points.push_back(point_of(before, 8 << i, 1));
+      StagedTraining moved = other;
+      meet_points(points, 8, false, moved);
+      EXPECT_GE(moved.high() / moved.total, other.high() / other.total) << factor;
+      EXPECT_LE(moved.low() / moved.total, other.low() / other.total) << factor;
+    }
+  }
 }
 
 /// Spans follow one another without gaps, to the end of the pipeline.
