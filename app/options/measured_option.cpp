@@ -6,14 +6,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/quantity_units.hpp"
+#include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/measured_level_fit.hpp"
+#include "model/sgd_iter/peak_share.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -66,10 +69,19 @@ bool is_time(std::string_view text) {
   return text.ends_with('s') && !text.ends_with("/s");
 }
 
+/// Whether a text begins with a finite number above zero.
+bool begins_above_zero(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && value > 0 && std::isfinite(value);
+}
+
 /// The iteration by a rate or a time.
 Seconds iteration_of(const std::string& point, std::string_view value, double samples) {
   const auto stated = rate_of(point, value);
   if (!stated && !is_time(value)) refuse(point, "has neither \"/s\" nor a unit of time at its end");
+  if (!stated && !begins_above_zero(value)) refuse(point, "has no time above zero");
   const double time =
       stated ? samples / *stated : parse_quantity<Seconds>(value, "--measured").si();
   if (!(time > 0)) refuse(point, "has no time above zero");
@@ -141,7 +153,24 @@ model::MeasuredLevel MeasuredOption::level(const Network& network, const model::
         "--measured makes a prediction from data sheets sharper, and this machine was measured. "
         "Leave it out, or name a cluster instead of the machine.");
   }
-  return model::measured_level(network, machine, run, points);
+  model::MeasuredLevel level = model::measured_level(network, machine, run, points);
+  for (const model::MeasuredPoint& point : points) {
+    Run there = run;
+    there.ranks = point.ranks;
+    expect_below_peak(network, machine, there, static_cast<double>(point.batch) * point.ranks,
+                      point.iteration);
+  }
+  return level;
+}
+
+void MeasuredOption::expect_below_peak(const Network& network, const model::Machine& machine,
+                                       const Run& run, double samples, Seconds measured) {
+  const double share = model::least_peak_share(network, machine, run, samples, measured);
+  if (share <= 1) return;
+  throw ConfigError(
+      fmt::format("--measured: {} on {} are {:.3g} times the peak of their data sheet. Check its "
+                  "unit, batch, plan and precision.",
+                  to_text(measured), counted(run.ranks, "rank"), share));
 }
 
 std::string MeasuredOption::words(const model::MeasuredLevel& level) {

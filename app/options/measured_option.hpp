@@ -38,10 +38,14 @@ struct MeasuredOption {
   /// be read or states a batch, and for two of as many ranks.
   [[nodiscard]] std::vector<MeasuredIteration> iterations(double sequences, double tokens) const;
   /// Their level for the machine and the run that were measured. Throws as measured_level() does,
-  /// and ConfigError for a machine that was measured by benchmarks.
+  /// and ConfigError for a machine that was measured by benchmarks and for a point beyond the peak.
   [[nodiscard]] static model::MeasuredLevel level(const Network& network,
                                                   const model::Machine& machine, const Run& run,
                                                   const std::vector<model::MeasuredPoint>& points);
+  /// Throws ConfigError for an iteration of `samples` by all ranks of a run that takes more than the
+  /// peak of their devices.
+  static void expect_below_peak(const Network& network, const model::Machine& machine,
+                                const Run& run, double samples, Seconds measured);
   /// "your point at 1 GPU", "your points at 1 and 8 GPUs".
   [[nodiscard]] static std::string words(const model::MeasuredLevel& level);
 };

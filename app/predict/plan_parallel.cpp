@@ -235,12 +235,15 @@ void ParallelPlanOptions::declare(CLI::App& verb) {
 bool ParallelPlanOptions::are_meant(const Network& network) const {
   std::string own;
   std::string other;
+  std::string measured;  // belongs to the other search, and is no reason to choose it
   for (const CLI::Option* option :
        verb_->get_options([](const CLI::Option* each) { return each->count() > 0; })) {
     const std::string name = option->get_name();
+    std::string& kind = name == "--measured" ? measured : other;
     if (is_among(only_here, name)) own = name;
-    if (!is_among(only_here, name) && !is_among(shared, name)) other = name;
+    if (!is_among(only_here, name) && !is_among(shared, name)) kind = name;
   }
+  if (!own.empty() && other.empty()) other = measured;
   if (!own.empty() && !other.empty()) {
     throw ConfigError(fmt::format(
         "{} belongs to the search over parallel plans, and {} to that over schedules of data "
@@ -250,11 +253,14 @@ bool ParallelPlanOptions::are_meant(const Network& network) const {
   if (!other.empty()) return false;
   try {
     model::memory::transformer_shape(network);
-    return true;
   } catch (const ConfigError&) {
     if (!own.empty()) throw;
     return false;
   }
+  if (measured.empty()) return true;
+  throw ConfigError(
+      "--measured does not go with the search over parallel plans. Ask predict --parallel PLAN "
+      "--measured about a plan, or add --samples N to search schedules of data parallelism.");
 }
 
 SearchQuestion ParallelPlanOptions::question(const Network& network,

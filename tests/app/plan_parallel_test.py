@@ -296,6 +296,8 @@ class PlanParallel(ProgramTest):
             ([*WORDS, "--framework", "any", "--parallel", "schedule=zero_bubble,stages=4"], ["No plan can be", "Megatron-LM or DeepSpeed or torchtitan or nanotron"]),
             ([*WORDS, "--framework", "homemade", "--parallel", "schedule=zero_bubble,stages=4", "--launch-options", "nanotron"], ["nanotron", "zero bubbles"]),
             (["plan", "--network", "gpt2", "--cluster", "dgx_h100", "--batch", 8], ["--samples"]),
+            ([*WORDS, "--measured", "64=31 s"], ["--measured does not go with the search over parallel plans", "predict --parallel PLAN"]),
+            ([*WORDS, "--measured", "64=31 s", "--fits", "likely"], ["--fits", "--measured"]),
         ]:
             self.assert_refused(run(*words), 2, *parts)
 

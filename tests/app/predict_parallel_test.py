@@ -339,6 +339,13 @@ class PredictParallel(ProgramTest):
             width = [row["t_iter_high_s"] / row["t_iter_low_s"] for row in [before[1], other]]
             self.assertGreater(width[1], width[0])
 
+    def test_a_point_beyond_the_peak_is_refused(self):
+        words = ["predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 256]
+        for plan in [[], ["--parallel", "stages=2"]]:
+            self.assert_refused(run(*words, *plan, "--measured", "8=25 ms"), 2, "times the peak of their data sheet")
+        text = " ".join(self.answered(*words, "--parallel", "stages=2", "--measured", "8=1e6 s").split())
+        self.assertIn("check its batch", text)
+
     def test_a_stage_may_be_a_core(self):
         words = ["predict", "--network", "resnet110_v2", "--cluster", "frontera", "--global-batch", 64, "--parallel", "stages=8,data=1,micro_batches=8"]
         sockets = self.plans(*words)[0]
@@ -433,7 +440,8 @@ class PredictParallel(ProgramTest):
             self.assert_refused(run(*RESNET, "--ranks", 8, "--parallel", plan), 2, told)
         self.assert_refused(run("predict", "--network", "gpt2", "--cluster", "stampede2_skx", "--ranks", 8, "--global-batch", 64,
                                 "--parallel", "data=8"), 2, "stampede2_skx")
-        self.assert_refused(run(*SMALL, "--ranks", 8, "--parallel", "data=8,micro_batch=1", "--measured", "8=fast"), 2, "--measured")
+        for point, told in [("8=fast", "--measured"), ("8=nan s", '"8=nan s" has no time above zero'), ("8=inf s", "no time"), ("8=-3 s", "no time")]:
+            self.assert_refused(run(*SMALL, "--ranks", 8, "--parallel", "data=8,micro_batch=1", "--measured", point), 2, told)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,7 @@ class Stages {
       : network_(&network), machine_(&machine), run_(std::move(run)), batch_(global_batch) {}
 
   /// Takes the points, whose replicas follow their ranks. Returns doubts on them, in sentences.
+  /// Throws ConfigError for one that no device of this kind can reach.
   std::vector<std::string> measure(AskedPlan plan, const std::vector<MeasuredIteration>& points) {
     if (machine_->fitted) {
       throw ConfigError("--measured sharpens answers from data sheets alone. Leave it out.");
@@ -85,6 +86,10 @@ class Stages {
     std::vector<std::string> doubts;
     for (const MeasuredIteration& point : points) {
       const model::StagedTraining before = predict(plan.on(point.ranks), point.ranks);
+      Run there = run_;
+      there.ranks = point.ranks;
+      MeasuredOption::expect_below_peak(*network_, *machine_, there, static_cast<double>(batch_),
+                                        point.time);
       points_.push_back(model::staged_point(before, point.ranks, point.time));
       if (points_.back().is_within()) continue;
       doubts.push_back(fmt::format(
