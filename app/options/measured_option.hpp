@@ -42,8 +42,8 @@ struct MeasuredOption {
   [[nodiscard]] static model::MeasuredLevel level(const Network& network,
                                                   const model::Machine& machine, const Run& run,
                                                   const std::vector<model::MeasuredPoint>& points);
-  /// Throws ConfigError for an iteration of `samples` by all ranks of a run that takes more than the
-  /// peak of their devices.
+  /// Throws ConfigError for an iteration of `samples` by all ranks of a run that takes more than
+  /// the peak of their devices.
   static void expect_below_peak(const Network& network, const model::Machine& machine,
                                 const Run& run, double samples, Seconds measured);
   /// "your point at 1 GPU", "your points at 1 and 8 GPUs".

@@ -235,7 +235,7 @@ void ParallelPlanOptions::declare(CLI::App& verb) {
 bool ParallelPlanOptions::are_meant(const Network& network) const {
   std::string own;
   std::string other;
-  std::string measured;  // belongs to the other search, and is no reason to choose it
+  std::string measured;  // belongs to the other search, which it alone does not choose
   for (const CLI::Option* option :
        verb_->get_options([](const CLI::Option* each) { return each->count() > 0; })) {
     const std::string name = option->get_name();

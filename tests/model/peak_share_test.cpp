@@ -26,8 +26,9 @@ struct Asked {
 };
 
 Asked one_product() {
-  return Asked(Network("product", {100, 1, 1},
-                       {{"fc", FullyConnected{10}, {"input"}}, {"loss", SoftmaxCrossEntropy{}, {"fc"}}}));
+  return Asked(
+      Network("product", {100, 1, 1},
+              {{"fc", FullyConnected{10}, {"input"}}, {"loss", SoftmaxCrossEntropy{}, {"fc"}}}));
 }
 
 TEST(LeastPeakShares, CountForwardAndTheGradientsThatSomethingReads) {

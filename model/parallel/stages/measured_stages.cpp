@@ -103,10 +103,10 @@ void meet_points(std::span<const StagedPoint> points, int ranks, bool is_measure
   const double slowness = slowness_by(points, constants, is_measured_plan);
   std::vector<PredictedPoint> predicted;
   for (const StagedPoint& point : points) {
-    predicted.push_back({static_cast<double>(point.ranks), point.measured.si(),
-                         point.predicted.si(), point.is_within(),
-                         log_of_point(point) -
-                             log_moved(shared_errors(point.errors, is_measured_plan), slowness)});
+    predicted.push_back(
+        {static_cast<double>(point.ranks), point.measured.si(), point.predicted.si(),
+         point.is_within(),
+         log_of_point(point) - log_moved(shared_errors(point.errors, is_measured_plan), slowness)});
   }
   StageErrors& errors = *training.errors;
   const double factor = is_measured_plan

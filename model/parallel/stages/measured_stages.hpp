@@ -22,7 +22,8 @@ StagedPoint staged_point(const StagedTraining& before, int ranks, Seconds measur
 /// transformers are moved (by_measured_points()).
 ///
 /// The measured plan is multiplied by measured_factor(), so that each point is met. Another plan
-/// shares its computing alone: that is u deviations of StageErrors::computing slower, with the least
+/// shares its computing alone: that is u deviations of StageErrors::computing slower, with the
+/// least
 ///   Σ 2 (√(1 + z²) − 1) + u²,   z = (ln(measured / predicted) − u s) / hypot(noise, o)
 /// over points, |u| ≤ greatest_move. s and o are deviations of computing and of the rest. The
 /// speed-up over one device stays, since what slows the one slows the other.

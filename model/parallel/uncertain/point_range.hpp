@@ -33,9 +33,9 @@ struct RangeChange {
 /// power = s' / s, `widest` at most. Where a point lies outside of its interval, it refutes the
 /// model, so that no other plan gets a power below 1. The measured plan itself is met by
 /// measured_factor(): at a point it varies by `repetition`, and within a doubling of ranks from
-/// there, d of s'² adds up. [derived: the error at the plan and at a point, jointly normal; ρ chosen
-/// so that the intervals of published series hold, docs/explanation/beyond-data-parallelism.md]
-/// Requires points.
+/// there, d of s'² adds up. [derived: the error at the plan and at a point, jointly normal; ρ
+/// chosen so that the intervals of published series hold,
+/// docs/explanation/beyond-data-parallelism.md] Requires points.
 RangeChange change_by_points(const MeasuredConstants& constants,
                              std::span<const PredictedPoint> points, double ranks, double deviation,
                              bool is_measured_plan);

@@ -77,7 +77,7 @@ CasePrediction by_point(const ParallelTimeFile& file, const DeviceCatalogue& dev
   read.given.push_back(
       {of_point.plan, of_point.setting.collectives.links(), point.seconds, of_point.schedule});
   read.is_given_plan = false;
-  return predict_read(file, training, std::move(read));
+  return predict_read(file, training, read);
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/normal_distribution.hpp"
 #include "model/parallel/answer/answer.hpp"
 #include "model/parallel/answer/measured_range.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
@@ -41,52 +44,93 @@ PossibleTime possible_time(const ParallelAnswer& answer) {
   return {1, answer.seconds(), answer.low(), answer.high()};
 }
 
-/// The answers for all that may be computed again, weighted by the chance that each fits. A run
-/// that was published is supposed not to wait for memory.
+/// The logarithm of the density of ln `measured` by an answer, normal about its own with another
+/// width on either side.
+double log_density(const ParallelAnswer& answer, double measured) {
+  const double slower = std::log(answer.high() / answer.seconds());
+  const double quicker = std::log(answer.seconds() / answer.low());
+  const double distance = std::log(measured / answer.seconds());
+  const double deviations = distance / (distance > 0 ? slower : quicker) * normal_quantile_95;
+  return -0.5 * deviations * deviations - std::log(slower + quicker);
+}
+
+/// A training by one way of computing again, after its given points.
+struct Way {
+  ParallelAnswer answer;
+  /// Log-likelihood of the points before they moved anything. Those of one plan err alike, and so
+  /// count as one together.
+  double of_points = 0;
+};
+
+/// Moves constants to what given points say, and for their own plan a factor on the time, as
+/// `predict --measured` does. Points of their own plan compute as much again as it does. A run that
+/// was published without its `recompute` is supposed not to wait for memory.
+Way way_of(const ParallelTimeFile& file, const ParallelTraining& training, Recompute recompute) {
+  NumberedPlan numbered = training.numbered();
+  numbered.sizes.recompute = numbered.plan.recompute = recompute;
+  const bool may_wait = training.is_recompute_known;
+  Setting setting = training.setting;
+  const Links links = setting.collectives.links();
+  std::vector<MeasuredPoint> points = training.given;
+  Way way;
+  for (MeasuredPoint& point : points) {
+    if (training.is_given_plan) point.plan.recompute = point.schedule.recompute = recompute;
+    NumberedPlan there = numbered;
+    there.sizes = point.plan;
+    there.plan = point.schedule;
+    ParallelAnswer before = answer_of(file, with_constants(setting, setting.constants, point.links),
+                                      there, training.device_bytes);
+    if (!may_wait) before.waits = {};
+    point.waiting = before.waits.likely;
+    point.is_within = point.seconds >= before.low() && point.seconds <= before.high();
+    way.of_points += log_density(before, point.seconds) / static_cast<double>(points.size());
+  }
+  const bool is_met = training.is_given_plan && !points.empty();
+  if (!points.empty()) {
+    setting = with_constants(setting, by_measured_points(file, setting, points), links);
+    if (is_met) setting.measured_factor = measured_factor(setting, points, links.gpus);
+  }
+  way.answer = answer_of(file, setting, numbered, training.device_bytes);
+  if (!points.empty()) {
+    way.answer.range = range_by_points(way.answer.range, file, setting, points, links.gpus, is_met);
+  }
+  if (!may_wait) way.answer.waits = {};
+  if (is_met) way.answer.waits = way.answer.waits.decided();
+  return way;
+}
+
+/// The answers for all that may be computed again, weighted by the chance that each fits, and by
+/// the likelihood of given points of the plan.
 MixedTime any_recompute(const ParallelTimeFile& file, const ParallelTraining& training) {
   const RecomputeChances& chances = file.recompute;
   const std::array<std::pair<Recompute, double>, 3> recomputes{
       {{Recompute::none, chances.none},
        {Recompute::selective, chances.selective},
        {Recompute::full, chances.full}}};
-  std::array<PossibleTime, recomputes.size()> ways;
-  double none_need = 0;
+  std::array<Way, recomputes.size()> ways;
+  std::array<PossibleTime, recomputes.size()> times;
   double sum = 0;
+  double likeliest = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < recomputes.size(); ++i) {
-    NumberedPlan numbered = training.numbered();
-    numbered.sizes.recompute = numbered.plan.recompute = recomputes[i].first;
-    ParallelAnswer answer = answer_of(file, training.setting, numbered, training.device_bytes);
-    answer.waits = {};
-    if (i == 0) none_need = answer.need.share;
-    ways[i] = possible_time(answer);
-    ways[i].weight = recomputes[i].second * chance_to_fit(chances, answer.need.share);
-    if (recomputes[i].first == Recompute::full && none_need < chances.ample_need) {
-      ways[i].weight *= chances.full_anyway;
+    ways[i] = way_of(file, training, recomputes[i].first);
+    const double need = ways[i].answer.need.share;
+    times[i] = possible_time(ways[i].answer);
+    times[i].weight = recomputes[i].second * chance_to_fit(chances, need);
+    if (recomputes[i].first == Recompute::full &&
+        ways.front().answer.need.share < chances.ample_need) {
+      times[i].weight *= chances.full_anyway;
     }
-    sum += ways[i].weight;
+    sum += times[i].weight;
+    likeliest = std::max(likeliest, ways[i].of_points);
   }
   constexpr double hopeless = 1e-9;
-  if (sum < hopeless) ways.back().weight = 1;  // none fits, and full recomputation needs least
-  return mixed_time(ways);
-}
-
-/// Moves constants to what given points say, and for their own plan a factor on the time, as
-/// `predict --measured` does.
-void follow_points(const ParallelTimeFile& file, ParallelTraining& training) {
-  NumberedPlan numbered = training.numbered();
-  for (MeasuredPoint& point : training.given) {
-    numbered.sizes = point.plan;
-    numbered.plan = point.schedule;
-    const Setting there = with_constants(training.setting, training.setting.constants, point.links);
-    const ParallelAnswer before = answer_of(file, there, numbered, training.device_bytes);
-    point.waiting = before.waits.likely;
-    point.is_within = point.seconds >= before.low() && point.seconds <= before.high();
+  if (sum < hopeless) times.back().weight = 1;  // none fits, and full recomputation needs least
+  if (training.is_given_plan) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      times[i].weight *= std::exp(ways[i].of_points - likeliest);
+    }
   }
-  const Links links = training.setting.collectives.links();
-  training.setting = with_constants(
-      training.setting, by_measured_points(file, training.setting, training.given), links);
-  if (!training.is_given_plan) return;
-  training.setting.measured_factor = measured_factor(training.setting, training.given, links.gpus);
+  return mixed_time(times);
 }
 
 CasePrediction predict_one(const ParallelTimeFile& file, const DeviceCatalogue& devices,
@@ -94,25 +138,19 @@ CasePrediction predict_one(const ParallelTimeFile& file, const DeviceCatalogue& 
   ParallelTraining read = parallel_training(training, devices, file);
   const Links links = read.setting.collectives.links();
   read.setting = with_constants(read.setting, file.constants_for(training.set), links);
-  return predict_read(file, training, std::move(read));
+  return predict_read(file, training, read);
 }
 
 }  // namespace
 
 CasePrediction predict_read(const ParallelTimeFile& file, const ScalingCase& training,
-                            ParallelTraining read) {
-  if (!read.given.empty()) follow_points(file, read);
-  ParallelAnswer answer = answer_of(file, read.setting, read.numbered(), read.device_bytes);
-  if (!read.given.empty()) {
-    answer.range = range_by_points(answer.range, file, read.setting, read.given,
-                                   read.setting.collectives.links().gpus, read.is_given_plan);
-    if (read.is_given_plan) answer.waits = answer.waits.decided();
-  }
+                            const ParallelTraining& read) {
+  const Way stated = way_of(file, read, read.plan.recompute);
   CasePrediction prediction;
   prediction.id = training.id;
   prediction.unit = cases::CaseUnit::iteration_s;
-  prediction.terms = terms_of(answer);
-  const PossibleTime possible = possible_time(answer);
+  prediction.terms = terms_of(stated.answer);
+  const PossibleTime possible = possible_time(stated.answer);
   MixedTime time{possible.seconds, possible.low, possible.high};
   if (!read.is_recompute_known) {
     time = any_recompute(file, read);

@@ -20,6 +20,6 @@ std::vector<cases::CasePrediction> predict(const ParallelTimeFile& file,
 
 /// The same for one training that was read, by the constants of its setting and its given points.
 cases::CasePrediction predict_read(const ParallelTimeFile& file, const cases::ScalingCase& training,
-                                   ParallelTraining read);
+                                   const ParallelTraining& read);
 
 }  // namespace dlscale::model::parallel_time

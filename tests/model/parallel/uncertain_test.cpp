@@ -85,24 +85,73 @@ TEST(MemoryNeed, FallsWithRecomputation) {
   EXPECT_GT(need(Recompute::full).low, 0);
 }
 
+/// The answer with a given point of its own plan and number of GPUs.
+cases::PredictedValue predicted_with_point(const cases::ScalingCase& training, double measured) {
+  cases::ScalingCase warm = training;
+  cases::GivenPoint point;
+  point.gpus = training.gpus;
+  point.batch_per_gpu = training.batch_per_gpu;
+  point.global_batch = training.global_batch;
+  point.throughput = training.global_batch / Seconds(measured);
+  warm.given = {point};
+  return *predicted(warm).values.front();
+}
+
 /// A point is met, as `predict --measured` meets it, and one as predicted changes nothing.
 TEST(MeasuredPoints, AreMet) {
   for (const char* part : {"1.34g-dp8-tp8-pp1", "1.34g-dp2-tp4-pp2", "vtrain"}) {
     cases::ScalingCase training = training_of(part);
     const double cold = seconds(training);
     const auto with_point = [&](double slowness) {
-      cases::ScalingCase warm = training;
-      cases::GivenPoint point;
-      point.gpus = training.gpus;
-      point.batch_per_gpu = training.batch_per_gpu;
-      point.global_batch = training.global_batch;
-      point.throughput = training.global_batch / Seconds(slowness * cold);
-      warm.given = {point};
-      return seconds(warm);
+      return predicted_with_point(training, slowness * cold).value;
     };
     EXPECT_NEAR(with_point(1), cold, 1e-9 * cold) << part;
     EXPECT_NEAR(with_point(1.3), 1.3 * cold, 1e-9 * cold) << part;
     EXPECT_NEAR(with_point(0.9), 0.9 * cold, 1e-9 * cold) << part;
+  }
+}
+
+/// Whatever is computed again was so in the measured iteration, too.
+TEST(MeasuredPoints, AreMetByUnknownRecomputation) {
+  for (const char* part : {"1.34g-dp8-tp8-pp1", "vtrain", "mosaic_llm_foundry"}) {
+    cases::ScalingCase training = training_of(part);
+    training.run.parallel.recompute = "unknown";
+    const double cold = seconds(training);
+    for (const double slowness : {0.7, 1.0, 1.4, 5.0}) {
+      const cases::PredictedValue warm = predicted_with_point(training, slowness * cold);
+      EXPECT_NEAR(warm.value / cold, slowness, 1e-9) << part;
+      const double repeated = 1 + parallel_times().measured.repetition;
+      EXPECT_NEAR(*warm.high / warm.value, repeated, 1e-5) << part;
+      EXPECT_NEAR(warm.value / *warm.low, repeated, 1e-5) << part;
+    }
+  }
+}
+
+/// A point on other GPUs is likelier by one way than by others, which then weighs more.
+TEST(MeasuredPoints, DecideUnknownRecomputation) {
+  cases::ScalingCase training = training_of("1.34g-dp8-tp8-pp1");
+  const auto at = [&](const char* recompute, double gpus, double measured_on_half) {
+    cases::ScalingCase asked = training;
+    asked.run.parallel.recompute = recompute;
+    asked.gpus = static_cast<int>(gpus);
+    asked.run.parallel.dp = static_cast<int>(gpus) / 8;
+    asked.global_batch = asked.batch_per_gpu * gpus;
+    if (measured_on_half > 0) {
+      cases::GivenPoint point;
+      point.gpus = asked.gpus / 2;
+      point.batch_per_gpu = asked.batch_per_gpu;
+      point.global_batch = asked.global_batch / 2;
+      point.throughput = point.global_batch / Seconds(measured_on_half);
+      asked.given = {point};
+    }
+    return seconds(asked);
+  };
+  const double gpus = training.gpus;
+  for (const char* way : {"none", "full"}) {
+    const double truth = at(way, gpus, 0);
+    const double half = at(way, gpus / 2, 0);
+    const double cold = std::abs(std::log(at("unknown", gpus, 0) / truth));
+    EXPECT_LT(std::abs(std::log(at("unknown", gpus, half) / truth)), 0.5 * cold) << way;
   }
 }
 
