@@ -376,6 +376,11 @@ std::vector<std::string> faults(const ParallelPlan& plan, std::int64_t devices,
   return Faults(plan, devices, facts).find();
 }
 
+bool may_hide_expert_messages(Recompute recompute, double stages, double chunks) {
+  const bool repeats_layers = recompute == Recompute::full || recompute == Recompute::block;
+  return !repeats_layers && (stages <= 1 || chunks > 1);
+}
+
 void check(const ParallelPlan& plan, std::int64_t devices, const NetworkFacts& facts) {
   const std::vector<std::string> found = faults(plan, devices, facts);
   if (!found.empty()) throw ConfigError(found.front());

@@ -129,6 +129,11 @@ PipelineShape pipeline_of(const ParallelPlan& plan, const NetworkFacts& facts);
 std::vector<std::string> faults(const ParallelPlan& plan, std::int64_t devices,
                                 const NetworkFacts& facts);
 
+/// Whether messages to experts can run under other micro-batches: layers are not computed again,
+/// and the plan has one stage, or chunks. [Megatron-LM, --overlap-moe-expert-parallel-comm in
+/// megatron/training/arguments.py]
+bool may_hide_expert_messages(Recompute recompute, double stages, double chunks);
+
 /// Throws ConfigError with the first of faults().
 void check(const ParallelPlan& plan, std::int64_t devices, const NetworkFacts& facts);
 

@@ -115,20 +115,14 @@ void megatron_precision(const LaunchSizes& sizes, Lines& lines) {
   if (sizes.dtype == "fp4") lines.push_back(argument("fp4-format", "e2m1"));
 }
 
-/// Whether Megatron can send tokens to experts under other micro-batches.
-bool may_hide_experts(const ParallelPlan& plan) {
-  const bool recomputes_layers =
-      plan.recompute == Recompute::full || plan.recompute == Recompute::block;
-  return plan.experts > 1 && !recomputes_layers && (plan.stages == 1 || plan.chunks > 1);
-}
-
 void megatron_overlap(const ParallelPlan& plan, const LaunchSizes& sizes, Lines& lines) {
   if (plan.data * plan.context > 1 && sizes.hides_gradients) {
     lines.push_back(argument("overlap-grad-reduce"));
     if (plan.zero > 0 && sizes.hides_gathers) lines.push_back(argument("overlap-param-gather"));
   }
   if (sizes.overlaps_tensor) lines.push_back(argument("tp-comm-overlap"));
-  if (sizes.hides_experts && may_hide_experts(plan)) {
+  if (plan.experts > 1 && sizes.hides_experts &&
+      parallel::may_hide_expert_messages(plan.recompute, plan.stages, plan.chunks)) {
     lines.push_back(argument("overlap-moe-expert-parallel-comm"));
   }
 }

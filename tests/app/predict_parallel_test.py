@@ -232,6 +232,11 @@ class PredictParallel(ProgramTest):
         for plan, framework in [(PLAN, "megatron"), (f"{PLAN},tensor_overlap=true", "nemo"), ("tensor=8,stages=4", "nemo")]:
             self.assertNotIn("tensor_overlap=false", " ".join(self.answered(*base, plan, "--framework", framework).split()))
         self.assertIn("tensor_overlap=true", self.answered(*base, PLAN, "--explain"))
+        mixtral = [word if word != "llama3_70b" else "mixtral_8x7b" for word in [*base[:-1], "--framework", "nemo", "--parallel"]]
+        hides = "--overlap-moe-expert-parallel-comm"
+        self.assertIn(hides, self.answered(*mixtral, "experts=8,micro_batch=1"))
+        for keys in ["stages=4", "recompute=full"]:
+            self.assertNotIn(hides, self.answered(*mixtral, f"experts=8,micro_batch=1,{keys}"))
         self.assert_refused(run(*base, f"{PLAN},tensor_overlap=true", "--framework", "transformers"), 2, "sends no messages under products")
 
     def test_few_bits_are_for_plans_alone(self):

@@ -48,6 +48,18 @@ void note_overlap(ParallelCall& call) {
                   call.question.framework));
 }
 
+/// A sentence on messages to experts that a family hides where its option can.
+void note_experts(ParallelCall& call) {
+  const bool is_taken = std::ranges::any_of(call.rows, [](const AnsweredPlan& row) {
+    const parallel::ParallelPlan& plan = row.asked;
+    return plan.experts > 1 && row.setting.family->overlaps &&
+           parallel::may_hide_expert_messages(plan.recompute, plan.stages, plan.chunks);
+  });
+  if (!is_taken) return;
+  call.notes.emplace_back(
+      "Messages to experts run under other micro-batches (--overlap-moe-expert-parallel-comm).");
+}
+
 /// A sentence on the first plan that the framework does not run as it is published.
 void note_ways(ParallelCall& call) {
   const auto* const ways = model::parallel_search::ways_of(call.question.framework);
@@ -80,6 +92,7 @@ void note_limits(ParallelCall& call) {
   note_family(call);
   note_ways(call);
   note_overlap(call);
+  note_experts(call);
   if (call.question.precision == Precision::f32 &&
       call.rows.front().hardware.device.peak.contains(SheetFormat::tf32)) {
     call.notes.emplace_back("f32 is computed without tf32; --dtype tf32 takes its units.");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/parallel/plan.hpp"
+
 namespace dlscale::model::parallel_time {
 namespace {
 
@@ -58,7 +60,9 @@ PassTime expert_messages(const Setting& setting, const PlanSizes& plan, const La
   const bool overlaps = setting.family->overlaps;
   const double sent = 2 * sizes.expert_share *
                       setting.collectives.all_to_all({plan.experts, 1}, bytes, active, overlaps);
-  double hidden = overlaps ? setting.constants.hidden_experts : 0;
+  const bool hides =
+      overlaps && parallel::may_hide_expert_messages(plan.recompute, plan.stages, plan.chunks);
+  double hidden = hides ? setting.constants.hidden_experts : 0;
   if (plan.both_directions) hidden = setting.constants.hidden_dual;
   return {sent - hidden * least(sent, left.forward), sent - hidden * least(sent, left.backward)};
 }

@@ -90,6 +90,34 @@ TEST(ParallelTimeProperties, TensorRanksCutExpertsThatAreNotSpread) {
   }
 }
 
+/// Time hides messages to experts where Megatron's option can, and nowhere else.
+TEST(ParallelTimeProperties, MessagesToExpertsHideWhereTheyCan) {
+  RandomTrainings random(8);
+  for (int i = 0; i < 200; ++i) {
+    Question question = random_question(random);
+    question.family = &parallel_times().family("engine");
+    question.shape.experts = memory::ExpertShape{64, 6, 1408, 0, 0};
+    question.plan.tensor = question.plan.context = question.plan.chunks = 1;
+    question.plan.data = question.plan.experts = 8;
+    question.plan.both_directions = question.plan.sharded_weights = false;
+    question.links.gpus = 64;
+    const auto messages = [&](double stages, double chunks, parallel::Recompute recompute) {
+      question.plan.stages = stages;
+      question.plan.chunks = chunks;
+      question.plan.recompute = recompute;
+      return layer_time(setting_of(question), question.plan).messages.forward;
+    };
+    using parallel::Recompute;
+    const double hidden = messages(1, 1, Recompute::none);
+    const double bare = messages(4, 1, Recompute::none);
+    EXPECT_LT(hidden, bare);
+    EXPECT_EQ(messages(4, 2, Recompute::selective), hidden);
+    for (const Recompute layers : {Recompute::full, Recompute::block}) {
+      EXPECT_EQ(messages(1, 1, layers), bare);
+    }
+  }
+}
+
 TEST(ParallelTimeProperties, ShardedGradientsAreSentForEachMicroBatch) {
   RandomTrainings random(6);
   for (int i = 0; i < 2000; ++i) {
