@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/memory/memory_setup.hpp"
+#include "model/memory/state_memory.hpp"
 #include "model/parallel/time/layer_messages.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -84,23 +86,33 @@ void time_pipeline(const Setting& setting, const PlanSizes& plan, IterationTime&
   time.pipeline += (sum - time.slowest_stage) / plan.chunks * bubble + time.stage_messages;
 }
 
-/// Parameters of the rank that updates most, of either kind.
-memory::RankParameters own_parameters(const Setting& setting, const PlanSizes& plan,
-                                      const IterationTime& time) {
-  const memory::TransformerShape& shape = setting.shape;
-  const double table =
-      static_cast<double>(shape.vocabulary) * static_cast<double>(shape.hidden) / plan.tensor;
-  const memory::RankParameters& layer = time.layer.parameters;
-  const auto with_tables = [&](double layers, double tables) {
-    return memory::RankParameters{layers * layer.dense + tables, layers * layer.experts};
-  };
-  if (plan.stages > 1) {
-    const memory::RankParameters first = with_tables(layers_of(setting, plan, 0), table);
-    const memory::RankParameters busiest = with_tables(time.busiest_layers, 0);
-    return {std::max(first.dense, busiest.dense), std::max(first.experts, busiest.experts)};
+/// Whether no stage has parameters that the first lacks.
+bool is_first_largest(const memory::TransformerShape& shape, const PlanSizes& plan) {
+  return plan.stage_layers.empty() && (!shape.experts || shape.experts->dense_layers == 0);
+}
+
+/// Calls visit(parameters) for the ranks that may have the most to update or to send. Stages with
+/// no more of either kind than one before are left out.
+template <class Visit>
+void visit_stages(const Setting& setting, const PlanSizes& plan, const Visit& visit) {
+  memory::TransformerShape shape = setting.shape;
+  shape.tied_embeddings = shape.tied_embeddings || setting.family->ties_tables;
+  memory::MemorySetup setup;
+  setup.tensor = static_cast<int>(plan.tensor);
+  setup.experts = static_cast<int>(plan.experts);
+  setup.stages = static_cast<int>(plan.stages);
+  const int stages = is_first_largest(shape, plan) ? 1 : setup.stages;
+  memory::RankParameters last{-1, -1};
+  double first_layer = 0;
+  for (int stage = 0; stage < stages; ++stage) {
+    const double layers = layers_of(setting, plan, stage);
+    const memory::StageParameters own =
+        memory::stage_parameters(shape, setup, stage, first_layer, layers);
+    first_layer += layers;
+    if (own.dense <= last.dense && own.experts <= last.experts) continue;
+    last = {own.dense, own.experts};
+    visit(last);
   }
-  const bool is_tied = shape.tied_embeddings || setting.family->ties_tables;
-  return with_tables(static_cast<double>(shape.layers), table * (is_tied ? 1 : 2));
 }
 
 double update_time(const Setting& setting, const PlanSizes& plan, double layers,
@@ -167,9 +179,11 @@ IterationTime iteration_time(const Setting& setting, const PlanSizes& plan, cons
   time.embedding = tables.embedding;
   time.head = tables.head;
   time_pipeline(setting, plan, time);
-  const memory::RankParameters own = own_parameters(setting, plan, time);
-  time.update = update_time(setting, plan, time.busiest_layers, own);
-  time.exposed_gradients = exposed_gradients(setting, plan, time, own);
+  visit_stages(setting, plan, [&](const memory::RankParameters& own) {
+    time.update = std::max(time.update, update_time(setting, plan, time.busiest_layers, own));
+    time.exposed_gradients =
+        std::max(time.exposed_gradients, exposed_gradients(setting, plan, time, own));
+  });
   const double nodes =
       std::max(1.0, setting.collectives.links().gpus / setting.collectives.links().node_gpus);
   time.total = (time.pipeline + time.exposed_gradients + time.update) *

@@ -56,6 +56,26 @@ TEST(TimeAndMemory, CountTheSameParameters) {
   }
 }
 
+/// The last stage has a table, as the first one has.
+TEST(TimeAndMemory, UpdateTheTableOfEitherEnd) {
+  RandomTrainings random(75);
+  const std::array<int, 2> more_first{20, 12};
+  const std::array<int, 2> more_last{12, 20};
+  for (int i = 0; i < 200; ++i) {
+    Question of = random_question(random);
+    of.shape.layers = 32;
+    of.shape.experts.reset();
+    of.plan.stages = 2;
+    of.plan.chunks = 1;
+    of.plan.stage_layers = more_first;
+    const IterationTime first = iteration_time(setting_of(of), of.plan);
+    of.plan.stage_layers = more_last;
+    const IterationTime last = iteration_time(setting_of(of), of.plan);
+    EXPECT_NEAR(last.update / first.update, 1, close);
+    EXPECT_NEAR(last.exposed_gradients, first.exposed_gradients, close * first.total);
+  }
+}
+
 TEST(TimeAndMemory, ShardOverTheSameRanks) {
   RandomTrainings random(71);
   for (int i = 0; i < 2000; ++i) {
