@@ -222,8 +222,8 @@ ParallelAnswer answer_of(const ParallelTimeFile& file, const Setting& setting,
   answer.plan.bytes = state_bytes_of(*setting.family, numbered.plan, setting.rates.precision);
   answer.sizes = numbered.sizes;
   answer.sizes.stage_layers = {};
-  answer.time = stretched(plan_time(setting, numbered.sizes, numbered.plan, numbered.lists),
-                          setting.measured_factor);
+  answer.time =
+      stretched(plan_time(setting, numbered.sizes, numbered.plan), setting.measured_factor);
   answer.range =
       time_range(file.interval, setting, numbered.sizes, answer.time, {numbered.is_family_named});
   answer.memory = memory::rank_memory(setting.shape, memory_setup_of(setting, numbered),

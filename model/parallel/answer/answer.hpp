@@ -83,8 +83,6 @@ struct NumberedPlan {
   parallel::ParallelPlan plan = {};  ///< schedule, and what memory depends on beside sizes
   std::string framework = {};        ///< free text
   bool is_family_named = true;       ///< a family names the framework
-  /// lists_of() the plan, for callers that time it often; nullptr: made where they are needed.
-  const parallel::Schedule* lists = nullptr;
 };
 
 /// The same inputs from numbers, of whose micro-batches a sample may be a part.

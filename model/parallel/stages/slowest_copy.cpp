@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/parallel/grid.hpp"
+#include "model/parallel/pipeline/makespans.hpp"
 #include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/topology.hpp"
 
@@ -27,61 +28,18 @@ std::vector<int> devices_of_ranks(const Machine& machine, const Run& run,
   return devices;
 }
 
-/// Iterations of many micro-batches, from simulations of as few as their number of times allows.
-class Makespans {
- public:
-  /// For so many `simulations` > 0 of a shape that the schedule takes.
-  Makespans(const parallel::PipelineSchedule& schedule, const parallel::PipelineShape& shape,
-            std::size_t simulations)
-      : micro_batches_(shape.micro_batches) {
-    for (const int few : simulated_numbers(schedule, shape, simulations)) {
-      lists_.push_back(schedule.schedule({shape.stages, shape.chunks, few}));
-    }
-  }
-
-  [[nodiscard]] Seconds of(const PipelineCosts& costs) const {
-    const Seconds some = simulate(lists_.back(), costs).makespan;
-    if (lists_.size() == 1) return some;
-    const Seconds fewer = simulate(lists_.front(), costs).makespan;
-    const int from = lists_.front().shape.micro_batches;
-    const int to = lists_.back().shape.micro_batches;
-    return some + static_cast<double>(micro_batches_ - to) / (to - from) * (some - fewer);
-  }
-
- private:
-  /// All micro-batches; or a smaller number and its double, if they are too many.
-  static std::vector<int> simulated_numbers(const parallel::PipelineSchedule& schedule,
-                                            const parallel::PipelineShape& shape,
-                                            std::size_t simulations) {
-    constexpr double most_simulated = 3e6;  // pieces, a fraction of a second
-    const double affordable = most_simulated / (static_cast<double>(simulations) * shape.parts());
-    const auto takes = [&](int few) {
-      return obstacle(schedule, {shape.stages, shape.chunks, few}).empty();
-    };
-    if (shape.micro_batches > affordable) {
-      for (int few = std::max(1, static_cast<int>(affordable / 3)); 2 * few < shape.micro_batches;
-           ++few) {
-        if (takes(few) && takes(2 * few)) return {few, 2 * few};
-      }
-    }
-    return {shape.micro_batches};
-  }
-
-  int micro_batches_;
-  std::vector<parallel::Schedule> lists_;  ///< of the smaller number first
-};
-
 /// By device: the share of a small slow-down of it by which the iteration becomes longer.
 std::vector<double> shares_of_devices(const parallel::PipelineSchedule& schedule,
                                       const parallel::PipelineShape& shape, PipelineCosts costs,
                                       const std::vector<int>& devices, bool carries_messages) {
   constexpr double slower = 0.01;
+  constexpr double most_simulated = 3e6;  // pieces of all simulations, a fraction of a second
   costs.update.clear();
   std::map<int, std::vector<std::size_t>> parts;
   for (std::size_t part = 0; part < costs.forward.size(); ++part) {
     parts[devices[part % devices.size()]].push_back(part);
   }
-  const Makespans makespans(schedule, shape, parts.size());
+  const Makespans makespans(schedule, shape, most_simulated / static_cast<double>(parts.size()));
   const Seconds usual = makespans.of(costs);
   std::vector<double> shares;
   for (const auto& [device, own] : parts) {

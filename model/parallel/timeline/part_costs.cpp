@@ -106,29 +106,33 @@ bool is_simulated(const PlanSizes& sizes, const parallel::ParallelPlan& plan) {
   return parallel::obstacle(parallel::find_schedule(plan.schedule), shape_of(sizes)).empty();
 }
 
-parallel::Schedule lists_of(const PlanSizes& sizes, const parallel::ParallelPlan& plan) {
-  return parallel::find_schedule(plan.schedule).schedule(shape_of(sizes));
+Makespans makespans_of(const PlanSizes& sizes, const parallel::ParallelPlan& plan) {
+  return {parallel::find_schedule(plan.schedule), shape_of(sizes)};
 }
 
-Seconds simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
-                           const parallel::ParallelPlan& plan, const IterationTime& time,
-                           const parallel::Schedule* lists) {
+PipelineCosts schedule_costs(const Setting& setting, const PlanSizes& sizes,
+                             const parallel::ParallelPlan& plan, const IterationTime& time) {
   const LayerParts layer = scheduled_parts(setting, sizes, plan, time.layer);
   PipelineCosts costs =
       pipeline_costs(parts_of_layers(setting, sizes, plan, time, layer), setting, sizes, time);
   costs.reduce.clear();
   costs.update.clear();
-  return (lists == nullptr ? simulate(lists_of(sizes, plan), costs) : simulate(*lists, costs))
-      .makespan;
+  return costs;
 }
 
-void use_simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
-                            const parallel::ParallelPlan& plan, IterationTime& time,
-                            const parallel::Schedule* lists) {
+Seconds simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
+                           const parallel::ParallelPlan& plan, const IterationTime& time,
+                           const Makespans* makespans) {
+  const PipelineCosts costs = schedule_costs(setting, sizes, plan, time);
+  return makespans == nullptr ? makespans_of(sizes, plan).of(costs) : makespans->of(costs);
+}
+
+void use_pipeline(const Setting& setting, const parallel::ParallelPlan& plan, Seconds makespan,
+                  IterationTime& time) {
   const double stragglers = time.total / (time.pipeline + time.exposed_gradients + time.update);
   const double copies = parallel::find_schedule(plan.schedule).copies;
   const double fixed = fixed_update(setting, time);
-  time.pipeline = simulated_pipeline(setting, sizes, plan, time, lists).si();
+  time.pipeline = makespan.si();
   time.stage_messages = 0;  // they are part of waits
   time.exposed_gradients *= copies;
   time.update = fixed + copies * (time.update - fixed);
@@ -136,9 +140,11 @@ void use_simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
 }
 
 IterationTime plan_time(const Setting& setting, const PlanSizes& sizes,
-                        const parallel::ParallelPlan& plan, const parallel::Schedule* lists) {
+                        const parallel::ParallelPlan& plan, const Makespans* makespans) {
   IterationTime time = iteration_time(setting, sizes);
-  if (is_simulated(sizes, plan)) use_simulated_pipeline(setting, sizes, plan, time, lists);
+  if (is_simulated(sizes, plan)) {
+    use_pipeline(setting, plan, simulated_pipeline(setting, sizes, plan, time, makespans), time);
+  }
   return time;
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/base/units.hpp"
 #include "core/parallel/plan.hpp"
-#include "core/parallel/schedule/schedule.hpp"
+#include "model/parallel/pipeline/makespans.hpp"
 #include "model/parallel/pipeline/simulation.hpp"
 #include "model/parallel/time/iteration.hpp"
 #include "model/parallel/timeline/layer_parts.hpp"
@@ -44,28 +44,30 @@ PipelineCosts pipeline_costs(const std::vector<PartTime>& parts, const Setting& 
 /// iteration_time() times.
 bool is_simulated(const PlanSizes& sizes, const parallel::ParallelPlan& plan);
 
-/// The lists of the plan's schedule. Requires is_simulated().
-parallel::Schedule lists_of(const PlanSizes& sizes, const parallel::ParallelPlan& plan);
+/// Makespans of the plan's schedule. Requires is_simulated().
+Makespans makespans_of(const PlanSizes& sizes, const parallel::ParallelPlan& plan);
 
-/// The makespan of all micro-batches of a plan by its schedule, without gradients and updates: what
-/// IterationTime::pipeline is in closed form. Requires is_simulated() or a plan without faults, and
-/// its sizes and iteration_time() with the layers of stages where these differ. `lists` are
-/// lists_of() it, for callers that time the same plan often; nullptr: they are made.
+/// The costs of all micro-batches of a plan by its schedule, without gradients and updates.
+/// Requires is_simulated() or a plan without faults, and its sizes and iteration_time() with the
+/// layers of stages where these differ.
+PipelineCosts schedule_costs(const Setting& setting, const PlanSizes& sizes,
+                             const parallel::ParallelPlan& plan, const IterationTime& time);
+
+/// The makespan under these costs: what IterationTime::pipeline is in closed form. `makespans` are
+/// makespans_of() the plan, for callers that time it often; nullptr: they are made.
 Seconds simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
                            const parallel::ParallelPlan& plan, const IterationTime& time,
-                           const parallel::Schedule* lists = nullptr);
+                           const Makespans* makespans = nullptr);
 
-/// Replaces the pipeline and the total of such a time by the simulation's. With two copies of the
-/// network (GEMS), each rank exchanges and updates both.
-void use_simulated_pipeline(const Setting& setting, const PlanSizes& sizes,
-                            const parallel::ParallelPlan& plan, IterationTime& time,
-                            const parallel::Schedule* lists = nullptr);
+/// Replaces the pipeline and the total of iteration_time() by those of a makespan. With two copies
+/// of the network (GEMS), each rank exchanges and updates both.
+void use_pipeline(const Setting& setting, const parallel::ParallelPlan& plan, Seconds makespan,
+                  IterationTime& time);
 
-/// iteration_time() of a plan, with the pipeline simulated where is_simulated(). `lists` as for
+/// iteration_time() of a plan, with the pipeline simulated where is_simulated(). `makespans` as for
 /// simulated_pipeline().
 IterationTime plan_time(const Setting& setting, const PlanSizes& sizes,
-                        const parallel::ParallelPlan& plan,
-                        const parallel::Schedule* lists = nullptr);
+                        const parallel::ParallelPlan& plan, const Makespans* makespans = nullptr);
 
 /// The shape of the pipeline of a plan in numbers.
 parallel::PipelineShape shape_of(const PlanSizes& sizes);

@@ -53,17 +53,16 @@ TimeConstants moved_by(const ParallelTimeFile& file, const TimeConstants& from,
   return constants;
 }
 
-/// The lists of each point whose pipeline is simulated.
-std::vector<std::optional<parallel::Schedule>> lists_of_points(
-    std::span<const MeasuredPoint> points) {
-  std::vector<std::optional<parallel::Schedule>> lists;
+/// Makespans of each point whose pipeline is simulated.
+std::vector<std::optional<Makespans>> makespans_of_points(std::span<const MeasuredPoint> points) {
+  std::vector<std::optional<Makespans>> makespans;
   for (const MeasuredPoint& point : points) {
-    lists.emplace_back();
+    makespans.emplace_back();
     if (is_simulated(point.plan, point.schedule)) {
-      lists.back() = lists_of(point.plan, point.schedule);
+      makespans.back() = makespans_of(point.plan, point.schedule);
     }
   }
-  return lists;
+  return makespans;
 }
 
 }  // namespace
@@ -79,14 +78,14 @@ Setting with_constants(const Setting& setting, const TimeConstants& constants, c
 }
 
 double predicted_seconds(const Setting& setting, const TimeConstants& constants,
-                         const MeasuredPoint& point, const parallel::Schedule* lists) {
+                         const MeasuredPoint& point, const Makespans* makespans) {
   const Setting changed = with_constants(setting, constants, point.links);
-  return point.waiting * plan_time(changed, point.plan, point.schedule, lists).total;
+  return point.waiting * plan_time(changed, point.plan, point.schedule, makespans).total;
 }
 
 TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& setting,
                                  std::span<const MeasuredPoint> points) {
-  const auto lists = lists_of_points(points);
+  const auto makespans = makespans_of_points(points);
   const double noise = file.measured.noise;
   const auto residuals = [&](const std::vector<double>& move) {
     const TimeConstants constants = moved_by(file, setting.constants, move);
@@ -94,7 +93,7 @@ TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& se
     all.reserve(points.size() + move.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double seconds =
-          predicted_seconds(setting, constants, points[i], lists[i] ? &*lists[i] : nullptr);
+          predicted_seconds(setting, constants, points[i], makespans[i] ? &*makespans[i] : nullptr);
       all.push_back(robust_residual(std::log(seconds / points[i].seconds) / noise, 1));
     }
     all.insert(all.end(), move.begin(), move.end());

@@ -2,7 +2,7 @@
 #include <span>
 
 #include "core/parallel/plan.hpp"
-#include "core/parallel/schedule/schedule.hpp"
+#include "model/parallel/pipeline/makespans.hpp"
 #include "model/parallel/time/iteration.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -20,9 +20,9 @@ struct MeasuredPoint {
 /// The same setting with other constants, and with the links of another number of GPUs.
 Setting with_constants(const Setting& setting, const TimeConstants& constants, const Links& links);
 
-/// The predicted seconds of a point with such constants. `lists` as for plan_time().
+/// The predicted seconds of a point with such constants. `makespans` as for plan_time().
 double predicted_seconds(const Setting& setting, const TimeConstants& constants,
-                         const MeasuredPoint& point, const parallel::Schedule* lists = nullptr);
+                         const MeasuredPoint& point, const Makespans* makespans = nullptr);
 
 /// Constants as the points suggest them, with the least
 ///   Σ 2 (√(1 + z²) − 1) + Σ δ²,  z = ln(predicted / measured) / noise

@@ -51,7 +51,7 @@ double predicted(const Observed& observed, const TimeConstants& constants) {
   const ParallelTraining& training = *observed.training;
   const Setting setting =
       with_constants(training.setting, constants, training.setting.collectives.links());
-  return plan_time(setting, training.plan, training.schedule, observed.lists).total;
+  return plan_time(setting, training.plan, training.schedule, observed.makespans).total;
 }
 
 }  // namespace

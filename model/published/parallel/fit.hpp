@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 
+#include "model/parallel/pipeline/makespans.hpp"
 #include "model/published/parallel/training.hpp"
 
 namespace dlscale::model::parallel_time {
@@ -8,9 +9,9 @@ namespace dlscale::model::parallel_time {
 /// A measured iteration.
 struct Observed {
   const ParallelTraining* training = nullptr;
-  double seconds = 1;                         ///< > 0
-  double weight = 1;                          ///< > 0
-  const parallel::Schedule* lists = nullptr;  ///< as for plan_time()
+  double seconds = 1;                    ///< > 0
+  double weight = 1;                     ///< > 0
+  const Makespans* makespans = nullptr;  ///< as for plan_time()
 };
 
 /// The constants with the least

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "model/parallel/pipeline/makespans.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
 #include "model/published/parallel/fit.hpp"
 #include "model/published/parallel/measured_seconds.hpp"
@@ -28,7 +29,7 @@ constexpr std::size_t least_sets = 2;
 /// A measured training that fits may see.
 struct Known {
   ParallelTraining training;
-  std::optional<parallel::Schedule> lists = {};  ///< of its pipeline, if that is simulated
+  std::optional<Makespans> makespans = {};  ///< of its pipeline, if that is simulated
   double seconds = 1;
   std::string set;
   std::string network;
@@ -64,9 +65,11 @@ std::vector<Known> known_of(std::span<const ScalingCase> trainings,
         ++made.not_fitted;
         continue;
       }
-      std::optional<parallel::Schedule> lists;
-      if (is_simulated(read.plan, read.schedule)) lists = lists_of(read.plan, read.schedule);
-      all.push_back({std::move(read), std::move(lists),
+      std::optional<Makespans> makespans;
+      if (is_simulated(read.plan, read.schedule)) {
+        makespans = makespans_of(read.plan, read.schedule);
+      }
+      all.push_back({std::move(read), std::move(makespans),
                      measured_seconds(one, *outcomes[i].measured), one.set, one.network.name});
       ++made.sets[one.set];
     } catch (const ConfigError&) {
@@ -107,8 +110,8 @@ TimeConstants fit_without(const Without& without, const std::vector<Known>& know
   std::vector<Observed> observed;
   for (const Known& one : known) {
     if (!sees(without, one)) continue;
-    observed.push_back(
-        {&one.training, one.seconds, 1 / seen.at(one.set), one.lists ? &*one.lists : nullptr});
+    observed.push_back({&one.training, one.seconds, 1 / seen.at(one.set),
+                        one.makespans ? &*one.makespans : nullptr});
   }
   return fit_constants(observed, from);
 }
