@@ -21,9 +21,12 @@ double usable_memory(const DeviceSheet& sheet) {
 
 MemoryNeed memory_need(const memory::RankMemory& memory, double device_bytes) {
   const int stage = memory.worst(memory::MemoryCounter::reserved).stage;
-  const memory::MemoryEstimate peak = memory.peak(stage, memory::MemoryCounter::reserved);
+  return memory_need(memory.peak(stage, memory::MemoryCounter::reserved), device_bytes);
+}
+
+MemoryNeed memory_need(const memory::MemoryEstimate& reserved, double device_bytes) {
   const double most = device_bytes - library_bytes;
-  return {peak.bytes / most, peak.low / most};
+  return {reserved.bytes / most, reserved.low / most};
 }
 
 MemoryWaits waits_for_memory(const WaitingConstants& constants, const Family& family,

@@ -17,6 +17,8 @@ struct MemoryNeed {
 };
 /// `device_bytes` > 1.2e9: usable_memory() of the device.
 MemoryNeed memory_need(const memory::RankMemory& memory, double device_bytes);
+/// The same from what that rank reserves.
+MemoryNeed memory_need(const memory::MemoryEstimate& reserved, double device_bytes);
 
 /// Factors on the time of an iteration by waits for memory, 1 ≤ least ≤ likely ≤ most: on the low
 /// end of its interval, on itself, and on the high end.

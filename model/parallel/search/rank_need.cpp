@@ -84,18 +84,18 @@ std::vector<StageMemory> rest_of(const memory::TransformerShape& shape,
 memory::MemoryEstimate rank_need(std::span<const StageMemory> states,
                                  std::span<const StageMemory> rest,
                                  const memory::Implementation& way,
-                                 const memory::LibraryMemory& libraries) {
+                                 const memory::LibraryMemory& libraries, MemoryCounter counter) {
   EXPECT(!states.empty() && states.size() == rest.size());
   StageMemory worst;
   double most = -1;
   for (std::size_t i = 0; i < states.size(); ++i) {
     const StageMemory memory = sum_of(states[i], rest[i]);
-    const double peak = memory.peak_bytes(MemoryCounter::device);
+    const double peak = memory.peak_bytes(counter);
     if (peak <= most) continue;
     most = peak;
     worst = memory;
   }
-  return memory::peak_of(worst, way, libraries, MemoryCounter::device);
+  return memory::peak_of(worst, way, libraries, counter);
 }
 
 }  // namespace dlscale::model::parallel_search

@@ -36,10 +36,11 @@ std::vector<memory::StageMemory> rest_of(const memory::TransformerShape& shape,
                                          const memory::Implementation& way,
                                          std::span<const StageRange> stages);
 
-/// The peak from both, which are of the same stages.
+/// The peak of a counter from both, which are of the same stages.
 memory::MemoryEstimate rank_need(std::span<const memory::StageMemory> states,
                                  std::span<const memory::StageMemory> rest,
                                  const memory::Implementation& way,
-                                 const memory::LibraryMemory& libraries);
+                                 const memory::LibraryMemory& libraries,
+                                 memory::MemoryCounter counter = memory::MemoryCounter::device);
 
 }  // namespace dlscale::model::parallel_search

@@ -18,14 +18,26 @@ void add_nearest(std::optional<NearestPlan>& nearest, const std::optional<Neares
 
 }  // namespace
 
+/// The first plan of the front that comes after this one, by both quantities and then by order.
+std::vector<PlanPoint>::const_iterator Front::place_of(const PlanPoint& point) const {
+  return std::ranges::upper_bound(points_, point,
+                                  [this](const PlanPoint& one, const PlanPoint& other) {
+                                    if (first_(one) != first_(other))
+                                      return first_(one) < first_(other);
+                                    if (second_(one) != second_(other))
+                                      return second_(one) < second_(other);
+                                    return is_before(one, other);
+                                  });
+}
+
+bool Front::takes(const PlanPoint& point) const {
+  const auto after = place_of(point);
+  return after == points_.begin() || second_(*std::prev(after)) > second_(point);
+}
+
 void Front::offer(const PlanPoint& point) {
-  const auto precedes = [this](const PlanPoint& one, const PlanPoint& other) {
-    if (first_(one) != first_(other)) return first_(one) < first_(other);
-    if (second_(one) != second_(other)) return second_(one) < second_(other);
-    return is_before(one, other);
-  };
-  const auto after = std::ranges::upper_bound(points_, point, precedes);
-  if (after != points_.begin() && second_(*std::prev(after)) <= second_(point)) return;
+  if (!takes(point)) return;
+  const auto after = points_.begin() + (place_of(point) - points_.cbegin());
   auto end = after;
   while (end != points_.end() && second_(*end) >= second_(point)) ++end;
   if (after == end) {
@@ -34,6 +46,20 @@ void Front::offer(const PlanPoint& point) {
     *after = point;
     points_.erase(after + 1, end);
   }
+}
+
+bool Reduction::would_keep(const PlanPoint& point) const {
+  if (!of_split_ || is_before(point, *of_split_)) return true;
+  for (std::size_t i = 0; i < by_value_.size(); ++i) {
+    const ValueBest* const known =
+        value_best(i, value_of(static_cast<Choice>(i), point.plan, point.framework));
+    if (known == nullptr || is_before(point, known->best)) return true;
+  }
+  return memory_front_.takes(point) || energy_front_.takes(point);
+}
+
+bool Reduction::would_keep_excess(double excess) const {
+  return !nearest_limit_ || excess <= nearest_limit_->excess;
 }
 
 void Reduction::offer(const PlanPoint& point) {
@@ -60,6 +86,12 @@ void Reduction::exceed(const PlanPoint& point, double excess) {
 void Reduction::end_split() {
   if (of_split_) of_splits_.push_back(*of_split_);
   of_split_.reset();
+}
+
+const ValueBest* Reduction::value_best(std::size_t choice, int value) const {
+  const std::vector<ValueBest>& known = by_value_[choice];
+  const auto found = std::ranges::find(known, value, &ValueBest::value);
+  return found == known.end() ? nullptr : &*found;
 }
 
 void Reduction::keep_value(std::size_t choice, int value, const PlanPoint& point) {

@@ -20,10 +20,14 @@ class Front {
   using Quantity = double (*)(const PlanPoint& point);
   Front(Quantity first, Quantity second) : first_(first), second_(second) {}
   void offer(const PlanPoint& point);
+  /// Whether no plan of the front beats this one.
+  [[nodiscard]] bool takes(const PlanPoint& point) const;
   /// By rising first quantities, and so by falling second ones.
   [[nodiscard]] const std::vector<PlanPoint>& points() const { return points_; }
 
  private:
+  [[nodiscard]] std::vector<PlanPoint>::const_iterator place_of(const PlanPoint& point) const;
+
   Quantity first_;
   Quantity second_;
   std::vector<PlanPoint> points_;
@@ -39,6 +43,11 @@ struct NearestPlan {
 /// their order, so that threads may share the work.
 class Reduction {
  public:
+  /// Whether offer() would keep a plan for any part of the answer. A plan whose least time is not
+  /// kept is not kept with its own time, either.
+  [[nodiscard]] bool would_keep(const PlanPoint& point) const;
+  /// Whether exceed() would keep such a plan.
+  [[nodiscard]] bool would_keep_excess(double excess) const;
   /// A plan that fits and keeps to the limits, with all numbers.
   void offer(const PlanPoint& point);
   /// A plan whose memory exceeds the limit by `excess` > 0 bytes.
@@ -69,6 +78,7 @@ class Reduction {
   [[nodiscard]] const std::optional<NearestPlan>& nearest_limit() const { return nearest_limit_; }
 
  private:
+  [[nodiscard]] const ValueBest* value_best(std::size_t choice, int value) const;
   void keep_value(std::size_t choice, int value, const PlanPoint& point);
 
   std::size_t timed_ = 0;  ///< of them exceeded_ too

@@ -70,6 +70,7 @@ SearchContext context_of(const parallel_time::ParallelTimeFile& file, const Clus
                          const SearchQuestion& question) {
   SearchContext context;
   context.question = &question;
+  context.waiting = &file.waiting;
   for (const AskedFramework& asked : question.frameworks) {
     context.frameworks.push_back(framework_of(file, cluster, question, asked));
   }

@@ -21,9 +21,8 @@ struct FoundPlan {
   int gpus = 1;
   int framework = 0;  ///< of the question's
   parallel_time::AnsweredPlan answered;
-  double joules = 0;      ///< of all GPUs in an iteration; 0: no power is known
-  double score = 0;       ///< by that time
-  double searched_s = 0;  ///< the time that the search ordered it by
+  double joules = 0;  ///< of all GPUs in an iteration; 0: no power is known
+  double score = 0;   ///< by that time
   /// The whole training, where one is asked for: of the best plans and those of other GPUs.
   std::optional<goodput::TrainingCost> whole = {};
 };
@@ -56,10 +55,12 @@ struct PlanSearch {
   std::vector<FoundPlan> energy_front = {};
   /// The quickest with each number of GPUs that no smaller number beats; of several numbers.
   std::vector<FoundPlan> gpu_front = {};
-  std::size_t timed = 0;     ///< plans that fit
-  std::size_t missed = 0;    ///< plans that do not fit
-  std::size_t exceeded = 0;  ///< plans that fit and exceed the limits of the whole training
-  std::size_t splits = 0;    ///< of which one plan or more fits and keeps to the limits
+  std::size_t timed = 0;   ///< plans that fit
+  std::size_t missed = 0;  ///< plans that do not fit
+  /// Plans that fit and exceed the limits of the whole training. Where some keep to them, plans
+  /// that cannot be the best are counted by their least times.
+  std::size_t exceeded = 0;
+  std::size_t splits = 0;  ///< of which one plan or more fits and keeps to the limits
   /// Other splits whose best plan is at most as slow as the high end of the best plan.
   std::size_t alike = 0;
   /// Numbers of GPUs on which no plan fits and keeps to the limits, where plans do on others.

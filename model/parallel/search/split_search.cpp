@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
+#include "core/parallel/schedule/family.hpp"
 #include "model/goodput/parallel_plan.hpp"
+#include "model/parallel/answer/allocator.hpp"
+#include "model/parallel/pipeline/closed_form.hpp"
+#include "model/parallel/timeline/part_costs.hpp"
 
 namespace dlscale::model::parallel_search {
 namespace {
@@ -111,6 +115,7 @@ void SplitSearch::keep_states(const Split& split) {
   const memory::TransformerShape& shape = framework_->training.shape;
   at_.plan.micro_batch = 1;
   at_.plan.sequence_parallel = false;
+  at_.plan.tensor_overlap.reset();
   at_.plan.recompute = Recompute::none;
   at_.plan.recompute_layers = 0;
   set(pipelines_.front());
@@ -137,6 +142,8 @@ void SplitSearch::keep_running() {
     set(pipelines_[i]);
     if (parallel::faults(at_.plan, at_.gpus, context_->facts).empty()) running_.push_back(i);
   }
+  makespans_.clear();
+  makespans_.resize(pipelines_.size());
 }
 
 void SplitSearch::visit_micro_batch() {
@@ -158,6 +165,7 @@ void SplitSearch::visit_recompute(Recompute recompute) {
     sharded_.clear();
     set(states.sharding);
     for (const std::size_t i : running_) {
+      pipeline_ = i;
       set(pipelines_[i]);
       at_.plan.recompute = recompute;
       at_.plan.recompute_layers = 0;
@@ -207,7 +215,20 @@ bool SplitSearch::fits(const ShardedStates& states, PipelineMemory& memory) {
                      framework_->way, stages_);
   }
   at_.need = rank_need(states.states, beside, framework_->way, libraries_);
-  return excess() <= 0;
+  if (excess() > 0) return false;
+  waits_ = waits(states, beside);
+  return true;
+}
+
+/// How many times as long the plan takes because an allocator waits for memory.
+double SplitSearch::waits(const ShardedStates& states,
+                          std::span<const memory::StageMemory> beside) const {
+  if (!job_->setting.family->frees_blocks) return 1;
+  const memory::MemoryEstimate reserved = rank_need(states.states, beside, framework_->way,
+                                                    libraries_, memory::MemoryCounter::reserved);
+  const parallel_time::MemoryNeed need =
+      parallel_time::memory_need(reserved, job_->hardware.memory);
+  return parallel_time::waits_for_memory(*context_->waiting, *job_->setting.family, need).likely;
 }
 
 void SplitSearch::visit_plan(const ShardedStates& states, PipelineMemory& memory) {
@@ -240,8 +261,8 @@ void SplitSearch::visit_block(const ShardedStates& states, PipelineMemory& memor
 
 /// Parts of plans with the same recomputation; `make` computes those that are not known.
 template <class Make>
-const SplitSearch::Parts& SplitSearch::known_parts(std::vector<Parts>& known,
-                                                   const PlanSizes& sizes, Make make) {
+SplitSearch::Parts& SplitSearch::known_parts(std::vector<Parts>& known, const PlanSizes& sizes,
+                                             Make make) {
   const auto found = std::ranges::find_if(known, [&](const Parts& one) {
     return one.recompute == sizes.recompute && one.recompute_share == sizes.recompute_share;
   });
@@ -250,12 +271,13 @@ const SplitSearch::Parts& SplitSearch::known_parts(std::vector<Parts>& known,
   return known.back();
 }
 
-const SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& sizes) {
+SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& sizes) {
   std::vector<Parts>& bare = sizes.sharded_weights ? bare_ : whole_;
-  const Parts& parts = known_parts(bare, sizes, [&] {
+  Parts& parts = known_parts(bare, sizes, [&] {
     return Parts{sizes.recompute, sizes.recompute_share,
                  parallel_time::layer_without_gathers(job_->setting, sizes),
-                 parallel_time::table_time(job_->setting, sizes)};
+                 parallel_time::table_time(job_->setting, sizes),
+                 std::vector<Makespan>(pipelines_.size())};
   });
   if (!sizes.sharded_weights) return parts;
   return known_parts(sharded_, sizes, [&] {
@@ -265,18 +287,60 @@ const SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& sizes) {
   });
 }
 
+/// A lower bound of the pipeline at hand, less what rounding may add to it.
+Seconds SplitSearch::least_makespan(const PlanSizes& sizes,
+                                    const parallel_time::IterationTime& time) {
+  constexpr double rounding = 1e-11;
+  const PipelineCosts costs = parallel_time::schedule_costs(job_->setting, sizes, at_.plan, time);
+  return (1 - rounding) * closed_form(parallel::find_schedule(at_.plan.schedule),
+                                      parallel_time::shape_of(sizes), costs)
+                              .lower;
+}
+
+/// The simulated makespan of the pipeline at hand.
+Seconds SplitSearch::own_makespan(const PlanSizes& sizes,
+                                  const parallel_time::IterationTime& time) {
+  std::optional<Makespans>& known = makespans_[pipeline_];
+  if (!known) known = parallel_time::makespans_of(sizes, at_.plan);
+  return parallel_time::simulated_pipeline(job_->setting, sizes, at_.plan, time, &*known);
+}
+
+void SplitSearch::set(const PlanSizes& sizes, const parallel_time::IterationTime& time) {
+  at_.seconds = time.total * waits_;
+  at_.joules = job_->joules(time, sizes.micro_batches, at_.seconds);
+  at_.score = score_of(question_->objective, at_.gpus, at_.seconds, at_.joules);
+}
+
+double SplitSearch::over_limits() const {
+  return question_->whole ? excess_of(*question_->whole, *job_, at_.seconds) : 0;
+}
+
+/// Whether a plan with at least this time may count in the answer.
+bool SplitSearch::may_count() const {
+  const double over = over_limits();
+  return over > 0 ? found_->would_keep_excess(over) : found_->would_keep(at_);
+}
+
 /// Times a plan that fits, and offers it.
 void SplitSearch::time_plan() {
   PlanSizes sizes = parallel_time::sizes_of(framework_->training, *job_->setting.family, at_.plan);
   sizes.stage_layers = at_.plan.stage_layers;
   sizes.keeps_gathered_stage = at_.plan.zero >= 3 && framework_->way.keeps_gathered_stage;
-  const Parts& parts = shared_parts(sizes);
-  const parallel_time::IterationTime time =
+  Parts& parts = shared_parts(sizes);
+  parallel_time::IterationTime time =
       parallel_time::iteration_time(job_->setting, sizes, parts.layer, parts.tables);
-  at_.seconds = time.total;
-  at_.joules = job_->joules(time, sizes.micro_batches, at_.seconds);
-  at_.score = score_of(question_->objective, at_.gpus, at_.seconds, at_.joules);
-  const double over = question_->whole ? excess_of(*question_->whole, *job_, at_.seconds) : 0;
+  if (at_.plan.stages > 1) {
+    Makespan& makespan = parts.makespans[pipeline_];
+    if (!makespan.least) makespan.least = least_makespan(sizes, time);
+    parallel_time::use_pipeline(job_->setting, at_.plan, *makespan.least, time);
+    set(sizes, time);
+    if (may_count()) {
+      if (!makespan.own) makespan.own = own_makespan(sizes, time);
+      parallel_time::use_pipeline(job_->setting, at_.plan, *makespan.own, time);
+    }
+  }
+  set(sizes, time);
+  const double over = over_limits();
   if (over > 0) {
     found_->exceed(at_, over);
   } else {

@@ -1,11 +1,13 @@
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "model/goodput/training_cost.hpp"
 #include "model/memory/implementation.hpp"
 #include "model/parallel/answer/answer.hpp"
+#include "model/parallel/pipeline/makespans.hpp"
 #include "model/parallel/search/question.hpp"
 #include "model/parallel/search/rank_need.hpp"
 #include "model/parallel/search/reduction.hpp"
@@ -39,6 +41,7 @@ struct FrameworkContext {
 /// All that the plans of a search have in common. What it views outlives it.
 struct SearchContext {
   const SearchQuestion* question = nullptr;
+  const parallel_time::WaitingConstants* waiting = nullptr;
   std::vector<FrameworkContext> frameworks = {};
   parallel::NetworkFacts facts = {};
 };
@@ -48,10 +51,11 @@ struct SearchContext {
 double excess_of(const WholeTraining& whole, const SizedJob& job, double seconds);
 
 /// Visits all plans of splits, by all frameworks. Each plan is checked by faults(), then for
-/// memory, then timed as predict_plan() does. Plans that share states, activations, or the times of
-/// layers and tables compute them once. Of recomputed blocks only the smallest that fits is timed,
-/// since larger ones are slower. Pipelines that predict_plan() simulates get iteration_time()
-/// instead.
+/// memory, then timed as predict_plan() does. Plans that share states, activations, pipelines, or
+/// the times of layers and tables compute them once. Of recomputed blocks only the smallest that
+/// fits is timed, since larger ones are slower. A pipeline gets the lower bound of its closed form
+/// first. It is simulated if the plan would then count in the answer, so that the search keeps what
+/// it would keep if it simulated all.
 class SplitSearch {
  public:
   SplitSearch(const SearchContext& context, Reduction& found)
@@ -59,12 +63,18 @@ class SplitSearch {
   void visit(const Split& split);
 
  private:
+  /// Makespans of a pipeline: the least that it can be, and its own once it is simulated.
+  struct Makespan {
+    std::optional<Seconds> least;
+    std::optional<Seconds> own;
+  };
   /// Times that plans share whose recomputation and sharding of weights are alike.
   struct Parts {
     parallel::Recompute recompute;
     double recompute_share;
     parallel_time::LayerTime layer;
     parallel_time::TableTime tables;
+    std::vector<Makespan> makespans;  ///< by pipeline
   };
   struct ShardedStates {
     Sharding sharding;
@@ -90,12 +100,20 @@ class SplitSearch {
   bool choose_overlap();
   [[nodiscard]] bool runs() const;
   [[nodiscard]] bool fits(const ShardedStates& states, PipelineMemory& memory);
+  [[nodiscard]] double waits(const ShardedStates& states,
+                             std::span<const memory::StageMemory> beside) const;
   std::vector<memory::StageMemory>& rest(PipelineMemory& memory) const;
   [[nodiscard]] double excess() const;
   template <class Make>
-  const Parts& known_parts(std::vector<Parts>& known, const parallel_time::PlanSizes& sizes,
-                           Make make);
-  const Parts& shared_parts(const parallel_time::PlanSizes& sizes);
+  Parts& known_parts(std::vector<Parts>& known, const parallel_time::PlanSizes& sizes, Make make);
+  Parts& shared_parts(const parallel_time::PlanSizes& sizes);
+  Seconds least_makespan(const parallel_time::PlanSizes& sizes,
+                         const parallel_time::IterationTime& time);
+  Seconds own_makespan(const parallel_time::PlanSizes& sizes,
+                       const parallel_time::IterationTime& time);
+  void set(const parallel_time::PlanSizes& sizes, const parallel_time::IterationTime& time);
+  [[nodiscard]] double over_limits() const;
+  [[nodiscard]] bool may_count() const;
   void time_plan();
 
   const SearchContext* context_;
@@ -104,15 +122,18 @@ class SplitSearch {
   const FrameworkContext* framework_ = nullptr;
   const SizedJob* job_ = nullptr;
   PlanPoint at_;
+  double waits_ = 1;  ///< factor on its time by waits for memory
   std::vector<Pipeline> pipelines_;
   std::vector<int> micro_batches_;
   std::vector<StageRange> stages_;  ///< that may need most memory
   memory::LibraryMemory libraries_;
   std::vector<ShardedStates> states_;
   std::vector<std::size_t> running_;  ///< pipelines without faults for the micro-batch at hand
-  std::vector<Parts> whole_;          ///< of plans that keep whole weights
-  std::vector<Parts> bare_;           ///< of plans that shard weights, without gathers
-  std::vector<Parts> sharded_;        ///< of plans that shard weights over the group at hand
+  std::size_t pipeline_ = 0;          ///< the one at hand
+  std::vector<std::optional<Makespans>> makespans_;  ///< by pipeline, for the micro-batch at hand
+  std::vector<Parts> whole_;                         ///< of plans that keep whole weights
+  std::vector<Parts> bare_;     ///< of plans that shard weights, without gathers
+  std::vector<Parts> sharded_;  ///< of plans that shard weights over the group at hand
 };
 
 }  // namespace dlscale::model::parallel_search

@@ -8,8 +8,10 @@
 #include "model/goodput/parallel_plan.hpp"
 #include "model/goodput/training_cost.hpp"
 #include "model/memory/transformer_shape.hpp"
+#include "model/parallel/answer/allocator.hpp"
 #include "model/parallel/search/search.hpp"
 #include "model/parallel/search/split.hpp"
+#include "model/parallel/timeline/part_costs.hpp"
 
 /// Searches over small spaces, and the same spaces without any short cut.
 namespace dlscale::model::parallel_search {
@@ -62,17 +64,20 @@ inline std::vector<SlowPlan> all_plans(const SearchQuestion& question, const Clu
         !family.overlaps) {
       plan.tensor_overlap = true;
     }
-    // The search orders pipelines by their closed form, which predict_plan() simulates.
     parallel_time::PlanSizes sizes = parallel_time::sizes_of(training, family, plan);
     sizes.stage_layers = plan.stage_layers;
     sizes.keeps_gathered_stage = plan.zero >= 3 && way.keeps_gathered_stage;
-    const parallel_time::IterationTime time = parallel_time::iteration_time(setting, sizes);
+    const parallel_time::IterationTime time = parallel_time::plan_time(setting, sizes, plan);
+    const double seconds = time.total * parallel_time::waits_for_memory(
+                                            file.waiting, *setting.family,
+                                            parallel_time::memory_need(memory, hardware.memory))
+                                            .likely;
     goodput::CostQuestion power;
     power.power.board_w = hardware.device.power_w;
     const double watts = goodput::phase_watts(power)->mean(
-        goodput::shares_by_stage(time, sizes.micro_batches, time.total));
-    found.push_back({plan, time.total, gpus * time.total * watts, need <= hardware.memory,
-                     need - hardware.memory});
+        goodput::shares_by_stage(time, sizes.micro_batches, seconds));
+    found.push_back(
+        {plan, seconds, gpus * seconds * watts, need <= hardware.memory, need - hardware.memory});
   };
   const auto recomputes = [&] {
     for (const parallel::Recompute recompute : parallel::all_recomputes) {
