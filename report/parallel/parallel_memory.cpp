@@ -120,13 +120,15 @@ std::string least_known(const AnsweredPlan& plan) {
       memory.way.low, memory.way.high, in_gb(memory.libraries.low), in_gb(memory.libraries.high));
 }
 
-/// "It would fit with recompute=selective (+4.1 % of time) or micro_batch=1 (+9.0 %)."
+/// "It would fit with recompute=selective (+4.1 % of time) or micro_batch=1 (+9.0 %).", or "It
+/// would probably fit with …" where the interval of their memory does not.
 std::string remedy_sentence(const ParallelRow& row, const std::vector<Remedy>& remedies) {
   constexpr std::size_t most = 2;
   std::string text;
   for (std::size_t i = 0; i < std::min(most, remedies.size()); ++i) {
     const Remedy& one = remedies[i];
-    text += fmt::format("{}{} (time {})", i > 0 ? ", or " : "It would fit with ", one.change,
+    const char* const begin = one.is_sure() ? "It would fit with " : "It would probably fit with ";
+    text += fmt::format("{}{} (time {})", i > 0 ? ", or " : begin, one.change,
                         signed_percent(one.answer.seconds() / row.seconds - 1));
   }
   return text.empty() ? "" : text + ".";
@@ -181,7 +183,9 @@ Fields<StageRow> stage_fields() {
 Json remedies_object(const std::vector<Remedy>& remedies) {
   Json list = Json::array();
   for (const Remedy& one : remedies) {
-    list.push_back(Json{{"change", one.change}, {"t_iter_s", number(one.answer.seconds())}});
+    list.push_back(Json{{"change", one.change},
+                        {"t_iter_s", number(one.answer.seconds())},
+                        {"surely", one.is_sure()}});
   }
   return list;
 }

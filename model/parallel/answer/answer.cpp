@@ -201,11 +201,6 @@ PlanSizes sizes_of(const ParallelQuestion& question, const Family& family,
   return sizes;
 }
 
-memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Setting& setting,
-                                    const parallel::ParallelPlan& plan) {
-  return setup_of_batches(setting, plan, parallel::batches_of(plan, facts_of(question)));
-}
-
 memory::MemorySetup memory_setup_of(const Setting& setting, const NumberedPlan& numbered) {
   const PlanSizes& sizes = numbered.sizes;
   const auto count = static_cast<std::int64_t>(std::min(sizes.micro_batches, most_micro_batches));
@@ -213,6 +208,14 @@ memory::MemorySetup memory_setup_of(const Setting& setting, const NumberedPlan& 
   setup.micro_batch = sizes.micro_batch;
   setup.stage_layers.assign(sizes.stage_layers.begin(), sizes.stage_layers.end());
   return setup;
+}
+
+memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Setting& setting,
+                                    const parallel::ParallelPlan& plan) {
+  NumberedPlan numbered{sizes_of(question, *setting.family, plan), plan, question.framework};
+  const std::vector<int> layers = stage_layers_of(plan);
+  numbered.sizes.stage_layers = layers;
+  return memory_setup_of(setting, numbered);
 }
 
 ParallelAnswer answer_of(const ParallelTimeFile& file, const Setting& setting,

@@ -119,15 +119,21 @@ class Search {
   Search(const Search&) = delete;  // steps hold its directions
   Search& operator=(const Search&) = delete;
 
-  /// Adds the first plan in each direction from `plan` that fits.
+  /// Adds the first plan in each direction from `plan` that surely fits or, if there is none, the
+  /// first that probably fits.
   void look(const ParallelPlan& plan, std::vector<Remedy>& found) const {
     for (const Step& step : steps_) {
+      std::optional<ParallelPlan> first;
       for (std::optional<ParallelPlan> next = step(plan); next; next = step(*next)) {
-        if (!is_possible(*next) || !fits(*next)) continue;
-        found.push_back({changes(*asked_, *next),
-                         predict_plan(*file_, *question_, *hardware_, *setting_, *next)});
-        break;
+        if (!is_possible(*next)) continue;
+        const memory::MemoryVerdict verdict = verdict_of(*next);
+        if (!verdict.fits || (first && !verdict.is_sure)) continue;
+        first = next;
+        if (verdict.is_sure) break;
       }
+      if (!first) continue;
+      found.push_back({changes(*asked_, *first),
+                       predict_plan(*file_, *question_, *hardware_, *setting_, *first)});
     }
   }
 
@@ -140,16 +146,16 @@ class Search {
     }
   }
 
+  /// The verdict of predict_plan(), without the time, which may take longer to find.
+  [[nodiscard]] memory::MemoryVerdict verdict_of(const ParallelPlan& plan) const {
+    const memory::MemorySetup setup = memory_setup_of(*question_, *setting_, plan);
+    return memory::fits(memory::rank_memory(question_->shape, setup, way_), hardware_->memory);
+  }
+
  private:
   [[nodiscard]] bool is_possible(const ParallelPlan& plan) const {
     const auto gpus = static_cast<std::int64_t>(hardware_->links.gpus);
     return parallel::faults(plan, gpus, facts_).empty() && !fault_of_order(plan);
-  }
-
-  /// The verdict of predict_plan(), without the time, which may take longer to find.
-  [[nodiscard]] bool fits(const ParallelPlan& plan) const {
-    const memory::MemorySetup setup = memory_setup_of(*question_, *setting_, plan);
-    return memory::fits(memory::rank_memory(question_->shape, setup, way_), hardware_->memory).fits;
   }
 
   const ParallelTimeFile* file_;
@@ -180,7 +186,10 @@ std::vector<Remedy> remedies(const ParallelTimeFile& file, const ParallelQuestio
   const Search search(file, question, hardware, setting, plan);
   std::vector<Remedy> found;
   search.look(plan, found);
-  if (found.empty()) search.look_for_pairs(found);
+  if (std::ranges::none_of(found, &Remedy::is_sure)) search.look_for_pairs(found);
+  if (search.verdict_of(plan).fits || std::ranges::any_of(found, &Remedy::is_sure)) {
+    std::erase_if(found, [](const Remedy& one) { return !one.is_sure(); });
+  }
   sort_and_thin(found);
   return found;
 }

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 
 #include "core/base/error.hpp"
@@ -14,79 +13,15 @@
 #include "model/parallel/answer/answer.hpp"
 #include "model/parallel/answer/fit_chance.hpp"
 #include "model/parallel/answer/measured_range.hpp"
-#include "model/parallel/answer/remedies.hpp"
 #include "model/parallel/answer/step_parts.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/parallel/predictor.hpp"
 #include "model/published/parallel/training.hpp"
+#include "tests/model/parallel/asked_plan.hpp"
 
 /// Plans of a user, by the same functions as published trainings.
 namespace dlscale::model::parallel_time {
 namespace {
-
-const DeviceCatalogue& sheets() {
-  static const DeviceCatalogue all = DeviceCatalogue::load();
-  return all;
-}
-
-cases::ScalingCase training_of(const std::string& part) {
-  for (const auto& one :
-       cases::read_cases(DLSCALE_SOURCE_DIR "/tests/data/parallel_times.jsonl").trainings) {
-    if (one.id.find(part) != std::string::npos) return one;
-  }
-  throw std::runtime_error("no case " + part);
-}
-
-/// A published training, and its plan as a user writes it.
-struct AskedCase {
-  std::string id;
-  std::string plan;
-};
-
-class Asked {
- public:
-  Asked(const cases::ScalingCase& training, const std::string& plan)
-      : read_(parallel_training(training, sheets(), parallel_times())),
-        plan_(parallel::parse_plan(plan)) {
-    question_.shape = read_.setting.shape;
-    question_.global_batch = std::llround(training.global_batch);
-    question_.precision = parse_precision(training.precision);
-    question_.framework = training.run.framework;
-    question_.compiled = training.run.parallel.compile;
-    if (training.run.parallel.async_tp == true) plan_.tensor_overlap = true;
-    hardware_.device = sheets().at(training.cluster.gpu);
-    hardware_.memory = usable_memory(hardware_.device);
-    hardware_.links = read_.setting.collectives.links();
-  }
-
-  [[nodiscard]] Setting setting() const {
-    return setting_of(parallel_times(), question_, hardware_);
-  }
-  [[nodiscard]] ParallelAnswer answer() const { return answer(plan_); }
-  [[nodiscard]] ParallelAnswer answer(const parallel::ParallelPlan& plan) const {
-    return predict_plan(parallel_times(), question_, hardware_, setting(), plan);
-  }
-  [[nodiscard]] const parallel::ParallelPlan& plan() const { return plan_; }
-  [[nodiscard]] const ParallelQuestion& question() const { return question_; }
-  ParallelHardware& hardware() { return hardware_; }
-  /// Seconds of a step of the same plan by another framework.
-  [[nodiscard]] double seconds_by(const char* framework) const {
-    ParallelQuestion other = question_;
-    other.framework = framework;
-    const Setting setting = setting_of(parallel_times(), other, hardware_);
-    return predict_plan(parallel_times(), other, hardware_, setting, plan_).seconds();
-  }
-
- private:
-  ParallelTraining read_;
-  parallel::ParallelPlan plan_;
-  ParallelQuestion question_;
-  ParallelHardware hardware_;
-};
-
-Asked asked(const AskedCase& one) {
-  return {training_of(one.id), one.plan};
-}
 
 const std::array<AskedCase, 16> alike{
     {{"megatron-22b-full", "tensor=8,micro_batch=4,recompute=full"},
@@ -381,21 +316,6 @@ TEST(StatesOfPlans, KeepThoseOfTheFamilyBesideAStatedOne) {
       const auto plan = parallel::parse_plan(std::string(key) + "=" + std::to_string(stated));
       EXPECT_EQ(state_bytes_of(engine, plan), expected) << key << " " << stated;
     }
-  }
-}
-
-TEST(Remedies, FitAndComeQuickestFirst) {
-  Asked too_much = asked({"8B-dp8-H100-SXM5-80GB-bf16", "data=8,micro_batch=16"});
-  ASSERT_FALSE(too_much.answer().verdict.fits);
-  const auto found = remedies(parallel_times(), too_much.question(), too_much.hardware(),
-                              too_much.setting(), too_much.plan());
-  ASSERT_FALSE(found.empty());
-  double before = 0;
-  for (const Remedy& one : found) {
-    EXPECT_TRUE(one.answer.verdict.fits) << one.change;
-    EXPECT_GE(one.answer.seconds(), before) << one.change;
-    EXPECT_FALSE(one.change.empty());
-    before = one.answer.seconds();
   }
 }
 

@@ -1,0 +1,60 @@
+#include "model/parallel/answer/remedies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/model/parallel/asked_plan.hpp"
+
+/// Changes by which plans fit.
+namespace dlscale::model::parallel_time {
+namespace {
+
+/// Sums up whether remedies of a plan fit surely, each as predict_plan() itself says.
+std::vector<bool> are_sure(Asked asked) {
+  std::vector<bool> sure;
+  for (const Remedy& one : remedies(parallel_times(), asked.question(), asked.hardware(),
+                                    asked.setting(), asked.plan())) {
+    const memory::MemoryVerdict verdict =
+        predict_plan(parallel_times(), asked.question(), asked.hardware(), asked.setting(),
+                     one.answer.plan)
+            .verdict;
+    EXPECT_TRUE(verdict.fits) << one.change;
+    EXPECT_EQ(verdict.is_sure, one.is_sure()) << one.change;
+    sure.push_back(one.is_sure());
+  }
+  return sure;
+}
+
+/// Of plans that fit surely and plans that may fit, the former alone are named.
+TEST(Remedies, FitSurelyIfAnyDoes) {
+  int sure = 0;
+  for (const char* plan : {"data=8,micro_batch=2", "data=8,micro_batch=4", "data=8,micro_batch=8",
+                           "data=8,micro_batch=16", "data=4,tensor=2,micro_batch=8",
+                           "data=2,stages=4,micro_batch=8"}) {
+    const std::vector<bool> all = are_sure(asked({"8B-dp8-H100-SXM5-80GB-bf16", plan}));
+    if (std::ranges::find(all, true) == all.end()) continue;
+    EXPECT_EQ(std::ranges::find(all, false), all.end()) << plan;
+    ++sure;
+  }
+  EXPECT_GE(sure, 4);
+}
+
+TEST(Remedies, FitAndComeQuickestFirst) {
+  Asked too_much = asked({"8B-dp8-H100-SXM5-80GB-bf16", "data=8,micro_batch=16"});
+  ASSERT_FALSE(too_much.answer().verdict.fits);
+  const auto found = remedies(parallel_times(), too_much.question(), too_much.hardware(),
+                              too_much.setting(), too_much.plan());
+  ASSERT_FALSE(found.empty());
+  double before = 0;
+  for (const Remedy& one : found) {
+    EXPECT_TRUE(one.answer.verdict.fits) << one.change;
+    EXPECT_GE(one.answer.seconds(), before) << one.change;
+    EXPECT_FALSE(one.change.empty());
+    before = one.answer.seconds();
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model::parallel_time
