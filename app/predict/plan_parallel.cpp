@@ -17,6 +17,7 @@
 #include "app/cli/number_sweep.hpp"
 #include "app/options/hardware_options.hpp"
 #include "app/options/training_cost_options.hpp"
+#include "app/predict/parallel/plan_notes.hpp"
 #include "app/predict/parallel/predict_parallel.hpp"
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
@@ -140,6 +141,22 @@ std::string batch_note(const model::parallel_time::ParallelQuestion& training) {
       "global batch: {} sequences of {} tokens, one for each GPU of the most; --global-batch says "
       "another",
       training.global_batch, training.shape.sequence);
+}
+
+/// What predict would say of the plans shown: limits of the model, and nodes beyond the cluster's.
+std::vector<std::string> limit_notes(const model::parallel_search::PlanSearch& search,
+                                     const Cluster& cluster) {
+  ParallelCall call;
+  call.file = &model::parallel_time::parallel_times();
+  call.question = search.question.training;
+  call.question.framework = search.framework_of(search.best.front()).name;
+  call.rows = {search.best.front().answered};
+  note_limits(call);
+  for (const model::parallel_search::FoundPlan& other : search.gpu_front) {
+    call.rows.push_back(other.answered);
+  }
+  note_more_nodes(cluster, call);
+  return call.notes;
 }
 
 std::string price_note(const model::parallel_search::PlanSearch& search, double price) {
@@ -308,6 +325,9 @@ report::Document ParallelPlanOptions::answer(const Network& network,
   answer.search_s = progress.seconds();
   if (answer.search.best.empty()) refuse_unfit(answer, fits_ == "surely");
   choose_launcher(answer);
+  for (std::string& note : limit_notes(answer.search, cluster)) {
+    answer.notes.push_back(std::move(note));
+  }
   if (plan.price > 0 && !question.whole) {
     answer.notes.push_back(price_note(answer.search, plan.price));
   }
