@@ -46,7 +46,6 @@ std::vector<ScalingCase> asked_trainings() {
   for (const ScalingCase& one :
        cases::read_cases(DLSCALE_SOURCE_DIR "/tests/data/parallel_times.jsonl").trainings) {
     if (one.run.parallel.recompute == "unknown") continue;
-    if (one.run.parallel.pp > 16) continue;  // simulated, its many stages would take long
     all.push_back(one);
     if (one.set == "x") all.back().network.name = "x";  // a fit without each would take long
     if (one.run.parallel.pp > 1 && one.global_batch > 8 * one.run.parallel.dp) {
