@@ -165,7 +165,7 @@ const std::vector<Predicted>& predicted_amoebanet_d() {
   return all;
 }
 
-/// The goal is 10 % each. With two stages, an image in a micro-batch of 15 or 16 takes 10.5 ms by
+/// The goal is 10 % each. With two stages, an image in a micro-batch of 15 or 16 takes 10.7 ms by
 /// the model of kernels, and 9.2 ms in the single device's batch of 96 or 118. As published, both
 /// take about the same.
 TEST(TorchGPipe, SpeedsUpResNet101AsPublished) {
@@ -177,7 +177,7 @@ TEST(TorchGPipe, SpeedsUpResNet101AsPublished) {
     test::expect_met_or_listed(
         {fmt::format("torchgpipe, ResNet-101, {} stages, batch {}", stages, experiment.batch),
          fmt::format("{}", experiment.speedup), fmt::format("{:.3f}", predicted)},
-        error <= 0.1);
+        error, 0.1);
     if (stages > 1) EXPECT_GT(predicted, last);
     last = predicted;
     sum += error;
@@ -196,7 +196,7 @@ TEST(TorchGPipe, SpeedsUpAmoebaNetDAsPublished) {
         {fmt::format("torchgpipe, AmoebaNet-D, {} stages, batch {}", experiment.balance.size(),
                      experiment.batch),
          fmt::format("{}", experiment.speedup), fmt::format("{:.3f}", one.speedup)},
-        errors.back() <= 0.16);
+        errors.back(), 0.16);
   }
   std::ranges::sort(errors);
   EXPECT_LE((errors[3] + errors[4]) / 2, 0.1);
