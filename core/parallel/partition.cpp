@@ -47,6 +47,20 @@ class StageCuts {
            memory_->limit.si();
   }
 
+  struct Ends {
+    std::size_t nearest;
+    std::size_t farthest;
+  };
+  /// Where a stage can end: it leaves each later stage a layer, and the last stage leaves none.
+  [[nodiscard]] Ends ends_of(std::size_t stage) const {
+    const std::size_t later = stages_ - 1 - stage;
+    return {later == 0 ? layers_.size() : stage + 1, layers_.size() - later};
+  }
+  /// Behind the latest layer that a stage can begin with; the first stage begins with layer 0.
+  static std::size_t end_of_starts(std::size_t stage, std::size_t end) {
+    return stage == 0 ? 1 : end;
+  }
+
   /// The least time of the slowest stage, of all cuts that fit.
   [[nodiscard]] double least_slowest() const {
     const std::size_t count = layers_.size();
@@ -55,8 +69,10 @@ class StageCuts {
     before[0] = 0;
     for (std::size_t stage = 0; stage < stages_; ++stage) {
       std::vector<double> now(count + 1, impossible);
-      for (std::size_t end = stage + 1; end <= count; ++end) {
-        for (std::size_t first = end; first-- > stage && fits(stage, first, end);) {
+      const auto [nearest, farthest] = ends_of(stage);
+      for (std::size_t end = nearest; end <= farthest; ++end) {
+        for (std::size_t first = end_of_starts(stage, end);
+             first-- > stage && fits(stage, first, end);) {
           const double own = time(first, end);
           now[end] = std::min(now[end], std::max(before[first], own));
           if (own >= now[end]) break;  // a longer run is slower
@@ -76,9 +92,11 @@ class StageCuts {
     for (std::size_t stage = 0; stage < stages_; ++stage) {
       std::vector<double> now(count + 1, impossible);
       firsts.emplace_back(count + 1, 0);
-      for (std::size_t end = stage + 1; end <= count; ++end) {
+      const auto [nearest, farthest] = ends_of(stage);
+      for (std::size_t end = nearest; end <= farthest; ++end) {
         const double message = end < count ? layers_[end - 1].message.si() : 0;
-        for (std::size_t first = end; first-- > stage && fits(stage, first, end);) {
+        for (std::size_t first = end_of_starts(stage, end);
+             first-- > stage && fits(stage, first, end);) {
           if (time(first, end) > slowest) break;
           if (before[first] + message >= now[end]) continue;
           now[end] = before[first] + message;
