@@ -32,7 +32,9 @@ namespace {
 /// The peak in TFLOP/s; a dash if the sheet has none.
 std::string peak_text(const DeviceSheet& sheet, SheetFormat format) {
   const auto found = sheet.peak.find(format);
-  return found == sheet.peak.end() ? "–" : fmt::format("{:.4g}", found->second.si() * 1e-12);
+  if (found == sheet.peak.end()) return "–";
+  const double tera = found->second.si() * 1e-12;
+  return fmt::format("{:.{}g}", tera, tera < 1e4 ? 4 : 5);
 }
 
 /// Whether every figure was compared with a source that can be found.

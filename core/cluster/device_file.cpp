@@ -92,6 +92,9 @@ void check_order(const ConfigMap& map, const std::map<SheetFormat, FlopsPerSecon
   if (peak.contains(SheetFormat::f16) && is_less(SheetFormat::f8, peak.at(SheetFormat::f16))) {
     map.refuse("f8", "less than f16", "Check which of its figures are with sparsity.");
   }
+  if (peak.contains(SheetFormat::f8) && is_less(SheetFormat::f4, peak.at(SheetFormat::f8))) {
+    map.refuse("f4", "less than f8", "Check which of its figures are with sparsity.");
+  }
 }
 
 /// A core performs one multiply-add per clock.
@@ -214,6 +217,8 @@ std::string_view sheet_format_name(SheetFormat format) {
       return "f16";
     case SheetFormat::f8:
       return "f8";
+    case SheetFormat::f4:
+      return "f4";
   }
   fail_expectation("a known format of numbers");
 }

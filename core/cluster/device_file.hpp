@@ -19,10 +19,10 @@ namespace dlscale {
 /// Number formats of a data sheet. f64 and f32 are rates of plain cores, the others of tensor cores
 /// (f16 of plain cores if there are none). Rates are for dense matrices with sums in f32, never
 /// "with sparsity", which counts products with zeros that are skipped.
-enum class SheetFormat { f64, f32, tf32, bf16, f16, f8 };
-inline constexpr std::array all_sheet_formats{SheetFormat::f64,  SheetFormat::f32,
-                                              SheetFormat::tf32, SheetFormat::bf16,
-                                              SheetFormat::f16,  SheetFormat::f8};
+enum class SheetFormat { f64, f32, tf32, bf16, f16, f8, f4 };
+inline constexpr std::array all_sheet_formats{
+    SheetFormat::f64, SheetFormat::f32, SheetFormat::tf32, SheetFormat::bf16,
+    SheetFormat::f16, SheetFormat::f8,  SheetFormat::f4};
 std::string_view sheet_format_name(SheetFormat format);
 
 /// Direct links from a GPU to others.

@@ -423,6 +423,13 @@ class PredictParallel(ProgramTest):
         self.assertEqual([row["fits"] for row in self.plans(*words, 16, "--fits")][1], "yes")
         self.assertIn("Does not fit", self.answered(*words, 4096, "--fits", code=2))
 
+    def test_peaks_in_four_bits_are_of_the_sheet_or_named(self):
+        words = ["predict", "--network", "llama3_8b", "--cluster", "dgx_b200", "--ranks", 8, "--dtype", "fp4", "--parallel", "data=8,micro_batch=1", "--notes"]
+        self.assertIn("has no peak in 4 bits: 2 times that in 8 bits is taken", " ".join(self.answered(*words).split()))
+        ultra = " ".join(self.answered(*words, "--device", "gb300").split())
+        self.assertNotIn("no peak in 4 bits", ultra)
+        self.assertIn("multiprocessors, cores, boost_clock (As GB200, assumed", ultra)
+
     def test_branches_go_with_data_alone(self):
         words = ["predict", "--network", "t5_large", "--cluster", "lassen", "--ranks", 64, "--parallel"]
         for plan in ["branches=8,zero=1", "tensor=2,branches=2", "branches=2,stages=2", "context=2,branches=2", "branches=2,experts=2"]:

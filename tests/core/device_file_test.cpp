@@ -108,6 +108,11 @@ TEST(ConfiguredDevices, StateDensePeaks) {
     if (sheet.peak.contains(SheetFormat::f8)) {
       EXPECT_NEAR(sheet.peak.at(SheetFormat::f8).si() / half, 2, 0.03) << sheet.id;
     }
+    if (sheet.peak.contains(SheetFormat::f4)) {
+      // Only Blackwell Ultra computes in 4 bits at another rate than twice that in 8 bits.
+      const double rate = sheet.peak.at(SheetFormat::f4) / sheet.peak.at(SheetFormat::f8);
+      EXPECT_NEAR(rate, sheet.chip == "GB110" ? 3 : 2, 0.1) << sheet.id;
+    }
   }
   EXPECT_GE(with_tensor_cores, 40);
 }

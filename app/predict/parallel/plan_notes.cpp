@@ -86,6 +86,27 @@ void note_waits(ParallelCall& call) {
       call.question.framework, likely, least, most));
 }
 
+/// A sentence on a peak in 4 bits that the data sheet does not state.
+void note_four_bits(ParallelCall& call) {
+  const DeviceSheet& sheet = call.rows.front().hardware.device;
+  if (call.question.precision != Precision::four_bits || sheet.peak.contains(SheetFormat::f4)) {
+    return;
+  }
+  call.notes.push_back(
+      fmt::format("The data sheet of {} has no peak in 4 bits: {:g} times that in 8 bits is taken.",
+                  sheet.name, call.file->constants.four_bit_rate));
+}
+
+/// A sentence on each source of the data sheet whose figures were not compared with their text.
+void note_sheet(ParallelCall& call) {
+  const DeviceSheet& sheet = call.rows.front().hardware.device;
+  for (const DataSource& source : sheet.sources) {
+    if (source.checked) continue;
+    call.notes.push_back(fmt::format("Not checked, of {}: {} ({}).", sheet.name,
+                                     fmt::join(source.of, ", "), source.title));
+  }
+}
+
 }  // namespace
 
 void note_limits(ParallelCall& call) {
@@ -97,6 +118,7 @@ void note_limits(ParallelCall& call) {
       call.rows.front().hardware.device.peak.contains(SheetFormat::tf32)) {
     call.notes.emplace_back("f32 is computed without tf32; --dtype tf32 takes its units.");
   }
+  note_four_bits(call);
   note_waits(call);
 }
 
@@ -126,6 +148,7 @@ void note_details(ParallelCall& call) {
       first.hardware.links.node_gpus, fmt::join(axes, ", "), first.answer.sizes.gradient_bytes));
   call.notes.push_back(fmt::format("GB are 10⁹ bytes: a process can allocate {:.1f} GB of {}.",
                                    first.hardware.memory / 1e9, first.hardware.device.name));
+  note_sheet(call);
 }
 
 }  // namespace dlscale::app

@@ -65,7 +65,8 @@ DeviceFacts device_facts(const DeviceSheet& sheet, const TimeConstants& constant
   facts.power_w = sheet.power_w.value_or(0);
   facts.process_nm = sheet.process_nm.value_or(facts.process_nm);
   facts.capability = capability_of(sheet.architecture);
-  if (facts.capability >= blackwell_capability) {
+  facts.four_bit_peak = peak_of(sheet, SheetFormat::f4);
+  if (facts.four_bit_peak == 0 && facts.capability >= blackwell_capability) {
     facts.four_bit_peak = constants.four_bit_rate * facts.eight_bit_peak;
   }
   return facts;

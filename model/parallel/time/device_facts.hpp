@@ -30,8 +30,8 @@ struct DeviceFacts {
   double capability = 0;      ///< CUDA's compute capability; 0: not CUDA
 };
 
-/// The facts of a data sheet. Sheets state neither capability, which follows from the architecture,
-/// nor 4-bit peaks, which are `four_bit_rate` times those of 8 bits from Blackwell on.
+/// The facts of a data sheet. Capability follows from the architecture. From Blackwell on, a 4-bit
+/// peak that the sheet does not state is `four_bit_rate` times that of 8 bits.
 DeviceFacts device_facts(const DeviceSheet& sheet, const TimeConstants& constants);
 
 }  // namespace dlscale::model::parallel_time

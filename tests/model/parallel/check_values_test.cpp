@@ -69,6 +69,19 @@ TEST(ParallelTimeChecks, Products) {
   }
 }
 
+/// Data sheets state 9 and 10 PFLOP/s in 4 bits for Blackwell, and 15 for its Ultra.
+TEST(ParallelTimeChecks, PeaksOfFourBits) {
+  const TimeConstants& constants = parallel_times().constants;
+  const auto peak = [&](const char* device) {
+    return device_facts(devices().at(device), constants).four_bit_peak;
+  };
+  EXPECT_DOUBLE_EQ(peak("H200"), 0);
+  EXPECT_DOUBLE_EQ(peak("B200"), 9e15);
+  EXPECT_DOUBLE_EQ(peak("GB200"), 10e15);
+  EXPECT_DOUBLE_EQ(peak("B300"), 13.125e15);
+  EXPECT_DOUBLE_EQ(peak("GB300"), 15e15);
+}
+
 TEST(ParallelTimeChecks, Collectives) {
   constexpr std::array<CsvColumn, 6> columns{
       {{"case"}, {"kind"}, {"ranks"}, {"stride"}, {"bytes"}, {"seconds"}}};
