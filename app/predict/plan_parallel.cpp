@@ -271,8 +271,11 @@ bool ParallelPlanOptions::are_meant(const Network& network) const {
   try {
     model::memory::transformer_shape(network);
   } catch (const ConfigError&) {
-    if (!own.empty()) throw;
-    return false;
+    if (own.empty()) return false;
+    throw ConfigError(fmt::format(
+        "{} belongs to the search over parallel plans, which are of decoders of equal layers, and "
+        "{} is cut by its layers. Ask predict --parallel PLAN, or leave {} out.",
+        own, network.name(), own));
   }
   if (measured.empty()) return true;
   throw ConfigError(

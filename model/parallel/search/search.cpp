@@ -12,6 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "model/goodput/parallel_plan.hpp"
+#include "model/parallel/search/choice_faults.hpp"
 #include "model/parallel/search/found_plans.hpp"
 #include "model/parallel/search/split_search.hpp"
 
@@ -140,6 +141,7 @@ Reduction visit_all(const SearchContext& context, const std::vector<SplitWork>& 
 }
 
 [[noreturn]] void refuse_all(const SearchQuestion& question) {
+  if (const std::string fault = choice_fault(question); !fault.empty()) throw ConfigError(fault);
   std::vector<std::string_view> titles;
   for (const AskedFramework& asked : question.frameworks) {
     if (asked.ways != nullptr) titles.push_back(asked.ways->title);
