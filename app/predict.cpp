@@ -40,6 +40,7 @@
 #include "core/network/network.hpp"
 #include "core/run/schedule_settings.hpp"
 #include "model/machine/machine.hpp"
+#include "model/memory/transformer_shape.hpp"
 #include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
 #include "report/prediction/prediction_summary.hpp"
@@ -272,6 +273,7 @@ ExitCode predict_stages(PredictOptions& options, const Network& network) {
   question.plans = options.parallel.plans();
   question.ranks = options.ranks;
   question.global_batch = options.global_batch.find();
+  question.is_dtype_stated = options.parallel.states_dtype();
   question.measured = &options.measured;
   question.cores_per_rank = options.parallel.states_cores() ? options.run.cores_per_rank : 0;
   question.fits = options.parallel.fits();
@@ -290,7 +292,7 @@ ExitCode predict_parallel(PredictOptions& options) {
   options.cost.check(options.training.asked());
   TrainingOptions usual_length = options;  // scores of a long one would be absurdly large
   usual_length.sequence = 0;
-  if (!options.parallel.has_branches() && is_cut_by_layers(usual_length.find_network())) {
+  if (!options.parallel.has_branches() && !model::memory::is_decoder(usual_length.find_network())) {
     return predict_stages(options, options.find_network());
   }
   if (options.parallel.states_cores()) {
@@ -301,6 +303,7 @@ ExitCode predict_parallel(PredictOptions& options) {
   return options.parallel.predict({.training = &options,
                                    .device = options.what_if.device,
                                    .ranks = options.ranks,
+                                   .is_dtype_stated = options.parallel.states_dtype(),
                                    .global_batch = options.global_batch.find(),
                                    .framework = options.framework.name,
                                    .measured = &options.measured,

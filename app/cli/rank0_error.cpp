@@ -20,6 +20,7 @@
 #include "core/base/interrupt.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/remedy.hpp"
+#include "core/base/terminal_width.hpp"
 #include "core/text/shell_words.hpp"
 
 namespace dlscale::app {
@@ -85,13 +86,12 @@ std::string on_one_line(std::string_view sentence) {
 }
 
 void print_error(std::string_view sentence) {
-  constexpr std::size_t line_width = 100;
   constexpr std::size_t indent = 4;
   std::string text = fmt::format("dlscale: {}", on_one_line(sentence));
   if (::isatty(STDERR_FILENO) == 1) {
     const std::size_t command = std::min(text.find(" Type: "), text.size());
     const std::string typed = text.substr(command);
-    text = wrapped(text.substr(0, command), line_width - indent, indent);
+    text = wrapped(text.substr(0, command), line_width(STDERR_FILENO) - indent, indent);
     if (!typed.empty()) text += fmt::format("\n{:{}}{}", "", indent - 1, typed);
   }
   fmt::print(stderr, "{}\n", text);

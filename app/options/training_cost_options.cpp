@@ -18,6 +18,7 @@
 #include "core/text/quantity_text.hpp"
 #include "core/text/suggest.hpp"
 #include "model/goodput/data_parallel.hpp"
+#include "report/goodput/training_cost_fields.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -190,8 +191,8 @@ CLI::Validator spare_count() {
 void expect_an_iteration(const CostQuestion& question) {
   if (question.samples >= question.samples_per_iteration) return;
   throw ConfigError(
-      fmt::format("the training has {:.4g} {}, and an iteration takes {:.4g}. State a longer one.",
-                  question.samples, question.samples_are, question.samples_per_iteration));
+      fmt::format("The training is shorter than an iteration, of {} {}. State a longer one.",
+                  report::amount_text(question.samples_per_iteration), question.samples_are));
 }
 
 }  // namespace

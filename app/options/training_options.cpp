@@ -160,8 +160,8 @@ Run TrainingOptions::find_run(const std::string& network_name, const model::Mach
                               const ExchangeValues& exchange) const {
   if (!few_bits.empty()) {
     throw ConfigError(fmt::format(
-        "--dtype {} is for plans of transformers, whose products alone run in it. Name another "
-        "precision, or add --parallel.",
+        "--dtype {} is for parallel plans of decoders (--parallel), whose products alone run in "
+        "it. Name f32, tf32, bf16 or f16.",
         few_bits));
   }
   Run found = run;
@@ -203,9 +203,9 @@ void TrainingOptions::declare_training(CLI::App& verb) {
               run.dtype = parse_dtype(text);
             }
           },
-          "Precision of the kernels")
+          "Precision; plans of decoders also fp8, fp4")
       ->type_name(one_of(all_dtypes, dtype_name))
-      ->default_str("f32");
+      ->default_str("f32, there bf16");
   verb.add_option("--threads", run.compute_threads, "Compute threads per rank, on CPUs")
       ->capture_default_str();
   verb.add_option("--cores-per-rank", run.cores_per_rank,

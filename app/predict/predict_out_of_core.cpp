@@ -11,6 +11,7 @@
 #include "app/cli/option_values.hpp"
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "model/memory/out_of_core/offloaded_update.hpp"
 #include "model/memory/out_of_core/policies.hpp"
 #include "model/memory/out_of_core/spilled_training.hpp"
@@ -47,7 +48,7 @@ bool any_fits(const Network& network, const model::Machine& machine, Run run, in
   return std::ranges::any_of(model::all_spill_policies, [&](SpillPolicy policy) {
     if (policy == SpillPolicy::optimal) return false;
     try {
-      (void)spilled(policy, training, link, machine.cluster.device.memory);
+      (void)spilled(policy, training, link, usable_memory(machine.cluster.device));
       return true;
     } catch (const ConfigError&) {
       return false;
@@ -67,7 +68,8 @@ std::string nothing_fits_sentence(const Network& network, const model::Machine& 
   const std::string most =
       fits == 0 ? "Not even a batch of 1 does." : fmt::format("The greatest batch is {}.", fits);
   return fmt::format("No policy fits {} with batch {} in the {:.3g} GB of the device. {}",
-                     run.network, run.batch, machine.cluster.device.memory.si() / 1e9, most);
+                     run.network, run.batch, usable_memory(machine.cluster.device).si() / 1e9,
+                     most);
 }
 
 /// When computing anew takes less than copies there and back.
@@ -145,7 +147,7 @@ report::Document PredictOutOfCore::predict(const Network& network, const model::
   report::OutOfCoreAnswer asked{run,
                                 model::spilled_training(network, machine, run),
                                 model::host_link(cluster),
-                                cluster.device.memory,
+                                usable_memory(cluster.device),
                                 {},
                                 false};
   std::vector<std::string> notes;

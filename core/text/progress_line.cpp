@@ -1,7 +1,6 @@
 #include "core/text/progress_line.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -9,18 +8,14 @@
 #include <cstdio>
 
 #include "core/base/display_width.hpp"
+#include "core/base/terminal_width.hpp"
 
 namespace dlscale {
 namespace {
 
 constexpr std::chrono::seconds between_plain_lines{30};
 
-/// Queried for every line, because windows change their size.
-std::size_t columns_of_terminal() {
-  winsize size{};
-  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
-}
+constexpr std::size_t usual_columns = 80;
 
 }  // namespace
 
@@ -54,7 +49,7 @@ void ProgressLine::show(const std::string& text) {
   if (kind_ == Kind::silent) return;
   if (kind_ == Kind::terminal) {
     clear();
-    fmt::print(stderr, "{}", fitted(text, columns_of_terminal()));
+    fmt::print(stderr, "{}", fitted(text, terminal_width(STDERR_FILENO).value_or(usual_columns)));
     std::fflush(stderr);
     shows_ = true;
     return;

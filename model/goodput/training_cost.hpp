@@ -63,6 +63,8 @@ struct PhaseShares {
 /// A training whose cost is asked. Members that are not finite or out of range are the caller's bug
 /// (EXPECT).
 struct CostQuestion {
+  std::string label = {};              ///< a letter beside other plans; empty: none
+  bool fits = true;                    ///< whether memory probably holds it
   std::string title;                   ///< "llama3_70b on dgx_h100, tensor=8,data=64"
   std::string samples_are = "tokens";  ///< plural of what `samples` counts
   Seconds iteration;                   ///< > 0

@@ -125,10 +125,4 @@ Implementation live_tensors() {
   return is;
 }
 
-LibraryMemory library_memory(int axes) {
-  return {.bytes = (0.5 + 0.8 * axes) * gib,
-          .low = (0.3 + 0.2 * axes) * gib,
-          .high = (1.0 + 1.5 * axes) * gib};
-}
-
 }  // namespace dlscale::model::memory

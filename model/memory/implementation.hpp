@@ -65,15 +65,4 @@ Implementation implementation_named(std::string_view name);
 /// Keeps only what theory needs with fused kernels, without copies and an allocator's losses.
 Implementation live_tensors();
 
-/// Memory that libraries take beside the allocator, at most and at least: a CUDA context with its
-/// kernels, and NCCL's channels of a few communicators. [D: 0.5 GiB of context, 0.2 … 1.5 GiB for
-/// each communicator that a training of several axes opens]
-struct LibraryMemory {
-  double bytes = 0;
-  double low = 0;
-  double high = 0;
-};
-/// For a rank that takes part in `axes` kinds of groups (data, tensor, stages, …).
-LibraryMemory library_memory(int axes);
-
 }  // namespace dlscale::model::memory

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/cluster/device_memory.hpp"
 #include "model/memory/kept_activations.hpp"
 #include "model/memory/state_memory.hpp"
 

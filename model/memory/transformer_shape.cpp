@@ -166,4 +166,13 @@ double parameters(const TransformerShape& shape) {
   return sum;
 }
 
+bool is_decoder(const Network& network) {
+  try {
+    (void)transformer_shape(network);
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
 }  // namespace dlscale::model::memory

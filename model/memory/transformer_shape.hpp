@@ -47,6 +47,9 @@ struct TransformerShape {
 /// or with layers that differ.
 TransformerShape transformer_shape(const Network& network);
 
+/// Whether transformer_shape() has an answer.
+bool is_decoder(const Network& network);
+
 /// Parameters of one layer's attention, with the norm before it; biases are left out.
 double attention_parameters(const TransformerShape& shape);
 /// Parameters of the dense part of layer `layer`, 0 … layers - 1, with the norm before it: the

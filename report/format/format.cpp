@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "core/base/terminal_width.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/near_words.hpp"
 
@@ -50,7 +51,8 @@ bool shows_colour(int file_descriptor, ColourChoice choice) {
 
 Terminal detect_terminal(int file_descriptor, ColourChoice choice) {
   const bool colour = shows_colour(file_descriptor, choice);
-  return {colour ? Colour::ansi : Colour::none, speaks_utf8() ? Charset::utf8 : Charset::ascii};
+  return {colour ? Colour::ansi : Colour::none, speaks_utf8() ? Charset::utf8 : Charset::ascii,
+          line_width(file_descriptor)};
 }
 
 const Format& find_format(std::string_view name) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,14 +17,15 @@ enum class Charset { ascii, utf8 };
 struct Terminal {
   Colour colour = Colour::none;
   Charset charset = Charset::utf8;
+  std::size_t width = 100;  ///< columns of lines, as far as tables can
 };
 
 /// Colour choice on the command line. `automatic` means colour on a terminal whose TERM is not
 /// "dumb", if NO_COLOR is unset or empty (no-color.org). The command line overrides NO_COLOR.
 enum class ColourChoice { automatic, always, never };
 
-/// The terminal behind a file descriptor. UTF-8 according to the first of LC_ALL, LC_CTYPE and LANG
-/// that is set.
+/// The terminal behind a file descriptor, with its line_width(). UTF-8 according to the first of
+/// LC_ALL, LC_CTYPE and LANG that is set.
 Terminal detect_terminal(int file_descriptor, ColourChoice choice = ColourChoice::automatic);
 
 /// A way to print a document; its name is the word after --format.

@@ -30,14 +30,13 @@ std::string_view colour_code(Tone tone) {
   return "";
 }
 
-/// Width of lines, in columns of a terminal.
-constexpr std::size_t line_width = 100;
 /// Blanks before the further lines of a note.
 constexpr std::size_t indent = 4;
 
-/// The spare columns that a table leaves out to fit `line_width`, from left to right.
+/// The spare columns that a table leaves out to fit lines of `most`, from left to right.
 std::vector<std::size_t> columns_left_out(const Table& table,
-                                          const std::vector<std::size_t>& widths) {
+                                          const std::vector<std::size_t>& widths,
+                                          std::size_t most) {
   std::vector<std::size_t> spare;
   std::size_t width = 0;
   for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -47,7 +46,7 @@ std::vector<std::size_t> columns_left_out(const Table& table,
   std::ranges::stable_sort(spare, std::ranges::greater(),
                            [&](std::size_t i) { return table.columns[i].spare; });
   std::size_t left_out = 0;
-  for (; left_out < spare.size() && width > line_width; ++left_out) {
+  for (; left_out < spare.size() && width > most; ++left_out) {
     width -= widths[spare[left_out]] + 2;
   }
   spare.resize(left_out);
@@ -83,16 +82,17 @@ class TextTables {
   }
 
   [[nodiscard]] std::string print(const Table& whole) const {
-    const Table table = without_columns(whole, columns_left_out(whole, column_widths(whole)));
+    const Table table =
+        without_columns(whole, columns_left_out(whole, column_widths(whole), terminal_.width));
     const std::vector<std::size_t> widths = column_widths(table);
     std::string out;
-    if (!table.title.empty()) out += wrapped(show(table.title), line_width, 0) + "\n\n";
+    if (!table.title.empty()) out += wrapped(show(table.title), terminal_.width, 0) + "\n\n";
     if (!table.rows.empty()) {
       out += header(table, widths);
       for (const auto& row : table.rows) out += line(table, row, widths);
     }
     for (const std::string& note : table.notes) {
-      out += wrapped("  " + show(note), line_width - indent, indent) + "\n";
+      out += wrapped("  " + show(note), terminal_.width - indent, indent) + "\n";
     }
     return out;
   }
@@ -149,14 +149,14 @@ class TextTables {
 };
 
 /// Sentences in lines. A headline, which has no full stop, stays on one, since scripts read it.
-std::string lead_text(const std::string& lead) {
-  return lead.ends_with('.') ? wrapped(lead, line_width, 0) : lead;
+std::string lead_text(const std::string& lead, std::size_t width) {
+  return lead.ends_with('.') ? wrapped(lead, width, 0) : lead;
 }
 
 std::string write_table(const Document& document, const Terminal& terminal) {
   const TextTables tables(terminal);
   std::string out;
-  if (!document.lead.empty()) out += lead_text(tables.show(document.lead)) + "\n";
+  if (!document.lead.empty()) out += lead_text(tables.show(document.lead), terminal.width) + "\n";
   for (const Table& table : document.tables) {
     if (!out.empty()) out += "\n";
     out += tables.print(table);

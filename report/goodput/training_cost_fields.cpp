@@ -123,7 +123,9 @@ Fields<TrainingCost> columns_of(const std::string& heading, double unit, Get get
     const std::optional<Uncertain> range = get(row);
     return range ? range_text(*range, unit) : std::string("–");
   };
-  const Fields<TrainingCost> ends{CostField::table("90 % interval", interval)};
+  const bool is_time = heading == "days";
+  const std::string name = is_time ? "90 % interval" : "90 % of " + heading;
+  const Fields<TrainingCost> ends{CostField::table(name, interval)};
   return joined<TrainingCost>({{CostField::table(heading, value)}, spared(spare, ends)});
 }
 
@@ -236,7 +238,11 @@ std::vector<std::string> training_cost_notes(std::span<const TrainingCost> train
   notes.push_back(storage_note(last));
   notes.push_back(spares_note(last));
   notes.push_back(power_note(last));
-  for (const std::string& own : last.question.notes) notes.push_back(own);
+  for (const TrainingCost& one : trainings) {
+    for (const std::string& own : one.question.notes) {
+      if (std::ranges::find(notes, own) == notes.end()) notes.push_back(own);
+    }
+  }
   return notes;
 }
 

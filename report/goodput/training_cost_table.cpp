@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -25,19 +27,48 @@ Fields<TrainingCost> question_fields(std::span<const TrainingCost> trainings) {
            via(question, &CostQuestion::samples)}};
 }
 
+bool has_labels(std::span<const TrainingCost> trainings) {
+  return !trainings.front().question.label.empty();
+}
+
+Fields<TrainingCost> label_column(std::span<const TrainingCost> trainings) {
+  if (!has_labels(trainings)) return {};
+  return {Field<TrainingCost>::table(
+      "plan", [](const TrainingCost& row) { return row.question.label; }, Align::left)};
+}
+
+/// The shortest training of several plans, of those that fit if some do. Else the first.
+const TrainingCost& leading(std::span<const TrainingCost> trainings) {
+  if (!has_labels(trainings)) return trainings.front();
+  return *std::ranges::min_element(trainings, {}, [](const TrainingCost& row) {
+    return std::pair(!row.question.fits, row.time_s.value);
+  });
+}
+
 std::string lead_of(std::span<const TrainingCost> trainings) {
-  const TrainingCost& first = trainings.front();
-  return fmt::format("{} for {} {} on {}, {} of it useful.", training_time_text(first.time_s.value),
-                     amount_text(first.question.samples), first.question.samples_are,
-                     counted(first.question.devices, "device"), percent(first.goodput.value));
+  const TrainingCost& best = leading(trainings);
+  const CostQuestion& question = best.question;
+  const std::string plan = question.label.empty() ? "" : " by plan " + question.label;
+  return fmt::format(
+      "{} for {} {} on {}{}, {} of it useful{}.", training_time_text(best.time_s.value),
+      amount_text(question.samples), question.samples_are, counted(question.devices, "device"),
+      plan, percent(best.goodput.value), question.fits ? "" : "; it may not fit the devices");
+}
+
+/// What each row trains, where there are several: "A on 64 devices: llama3_70b on dgx_h100 by …".
+std::string line_of(const CostQuestion& question) {
+  const std::string devices = counted(question.devices, "device");
+  const std::string row =
+      question.label.empty() ? devices : fmt::format("{} on {}", question.label, devices);
+  return fmt::format("{}: {}", row, question.title);
 }
 
 }  // namespace
 
 Document training_cost_document(std::span<const TrainingCost> trainings) {
   EXPECT(!trainings.empty());
-  const Fields<TrainingCost> fields =
-      joined<TrainingCost>({question_fields(trainings), training_cost_fields(trainings)});
+  const Fields<TrainingCost> fields = joined<TrainingCost>(
+      {label_column(trainings), question_fields(trainings), training_cost_fields(trainings)});
   Document document;
   document.lead = lead_of(trainings);
   Table table = table_of(fields, trainings);
@@ -46,8 +77,7 @@ Document training_cost_document(std::span<const TrainingCost> trainings) {
   table.notes = training_cost_notes(trainings);
   if (trainings.size() > 1) {
     for (const TrainingCost& one : trainings) {
-      table.notes.push_back(
-          fmt::format("{} devices: {}", one.question.devices, one.question.title));
+      table.notes.push_back(line_of(one.question));
     }
   }
   document.tables = {table};

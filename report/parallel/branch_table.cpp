@@ -17,6 +17,8 @@ namespace dlscale::report {
 namespace {
 
 using model::BranchIteration;
+using model::memory::MemoryEstimate;
+using model::parallel_time::FitQuestion;
 
 /// A row with the question.
 struct AskedBranchRow {
@@ -41,7 +43,7 @@ constexpr std::array<BranchPart, 5> branch_parts{{
      [](const BranchIteration& of) { return of.compute - of.branches; }},
     {"t_branches_s", "+ branches", "branches",
      [](const BranchIteration& of) { return of.branches; }},
-    {"t_branch_messages_s", "+ entries and exits", "messages of branches",
+    {"t_branch_messages_s", "+ entries and exits", "entries and exits",
      [](const BranchIteration& of) { return of.exchange; }},
     {"t_gradients_s", "+ gradients", "gradients",
      [](const BranchIteration& of) { return of.exposed; }},
@@ -61,15 +63,8 @@ std::string step_text(Seconds time) {
   return significant(1e3 * time.si(), 4);
 }
 
-std::string branch_fits(const AskedBranchRow& row) {
-  const Bytes device = row.answer->device_memory;
-  if (device <= Bytes()) return "unknown";
-  return row.row.iteration.memory <= device ? "yes" : "no";
-}
-
-Cell branch_fits_cell(const AskedBranchRow& row) {
-  const std::string word = branch_fits(row);
-  return {word, word == "no" ? Tone::bad : word == "yes" ? Tone::good : Tone::plain};
+FitQuestion branch_memory(const AskedBranchRow& row) {
+  return {0, row.row.iteration.memory, row.answer->device_memory.si()};
 }
 
 Fields<AskedBranchRow> place_columns() {
@@ -78,9 +73,6 @@ Fields<AskedBranchRow> place_columns() {
 }
 
 Fields<AskedBranchRow> answer_columns(const BranchAnswer& answer) {
-  const std::string memory = answer.device_memory > Bytes()
-                                 ? fmt::format("GB of {}", in_gb(answer.device_memory.si()))
-                                 : "GB";
   return joined<AskedBranchRow>(
       {place_columns(),
        {BranchField::table(
@@ -92,8 +84,11 @@ Fields<AskedBranchRow> answer_columns(const BranchAnswer& answer) {
         BranchField::table(
             "gain", [](const AskedBranchRow& row) { return fmt::format("{:.2f}", row.row.gain); }),
         BranchField::table(
-            memory, [](const AskedBranchRow& row) { return in_gb(row.row.iteration.memory.si()); }),
-        BranchField::table("fits", branch_fits_cell, Align::left),
+            fmt::format("GB of {}", in_gb(answer.device_memory.si())),
+            [](const AskedBranchRow& row) { return need_text(row.row.iteration.memory); }),
+        BranchField::table(
+            "fits", [](const AskedBranchRow& row) { return fits_cell(branch_memory(row)); },
+            Align::left),
         BranchField::table("bound by", bound_of_step, Align::left)}});
 }
 
@@ -133,12 +128,18 @@ Fields<AskedBranchRow> branch_fields() {
                         return time(row.row.iteration);
                       }});
   }
-  BranchField verdict{"fits", state, branch_fits};
-  verdict.states = {"yes", "no", "unknown"};
+  const auto need = [](double MemoryEstimate::*end) {
+    return [end](const AskedBranchRow& row) { return row.row.iteration.memory.*end; };
+  };
+  BranchField verdict{"fits", state,
+                      [](const AskedBranchRow& row) { return fits_word(branch_memory(row)); }};
+  verdict.states = {"yes", "no", "unsure"};
   return joined<AskedBranchRow>(
       {fields,
        {{"gain", value, via(&AskedBranchRow::row, &BranchRow::gain)},
-        {"memory_bytes", value, of(&BranchIteration::memory)},
+        {"memory_bytes", value, need(&MemoryEstimate::bytes)},
+        {"memory_low_bytes", value, need(&MemoryEstimate::low)},
+        {"memory_high_bytes", value, need(&MemoryEstimate::high)},
         {"device_memory_bytes", value, asked(&BranchAnswer::device_memory)},
         verdict,
         {"gradient_bytes", value, of(&BranchIteration::gradient)},
@@ -194,13 +195,8 @@ Document branch_fit_document(const BranchAnswer& answer) {
   Table table;
   table.title = branch_title(answer);
   for (const AskedBranchRow& row : rows) {
-    const std::string word = branch_fits(row);
-    const std::string_view verdict = word == "yes"  ? "Fits"
-                                     : word == "no" ? "Does not fit"
-                                                    : "Unknown whether it fits";
-    table.notes.push_back(fmt::format(
-        "{} GPUs by {}: {}: a GPU needs {} of {} GB.", row.row.ranks, branch_plan(row), verdict,
-        in_gb(row.row.iteration.memory.si()), in_gb(answer.device_memory.si())));
+    table.notes.push_back(fmt::format("{} by {}: {}", counted(row.row.ranks, "GPU"),
+                                      branch_plan(row), fit_sentence(branch_memory(row), 1)));
   }
   table.notes.insert(table.notes.end(), answer.notes.begin(), answer.notes.end());
   Document document = branch_records(answer, rows);

@@ -25,7 +25,7 @@ struct BranchAnswer {
   std::string dtype;
   std::string samples;            ///< "images" or "sequences"
   std::int64_t global_batch = 1;  ///< samples
-  Bytes device_memory;            ///< 0: not stated
+  Bytes device_memory;            ///< that a GPU can allocate
   std::vector<BranchRow> rows = {};
   std::vector<std::string> notes = {};
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <set>
@@ -128,8 +129,9 @@ std::string remedy_sentence(const ParallelRow& row, const std::vector<Remedy>& r
   for (std::size_t i = 0; i < std::min(most, remedies.size()); ++i) {
     const Remedy& one = remedies[i];
     const char* const begin = one.is_sure() ? "It would fit with " : "It would probably fit with ";
-    text += fmt::format("{}{} (time {})", i > 0 ? ", or " : begin, one.change,
-                        signed_percent(one.answer.seconds() / row.seconds - 1));
+    const double longer = one.answer.seconds() / row.seconds - 1;
+    text += fmt::format("{}{} (time {}{})", i > 0 ? ", or " : begin, one.change,
+                        longer < 0 ? "−" : "+", percent(std::abs(longer)));
   }
   return text.empty() ? "" : text + ".";
 }
@@ -156,7 +158,7 @@ Table memory_table(const ParallelRow& row, const AnsweredPlan& plan,
   table.title = "Memory of a GPU in GB: " + parallel_title({row});
   const StageMemory& worst = plan.answer.memory.worst(MemoryCounter::device);
   table.notes.push_back(bar(worst.parts(worst.peak(MemoryCounter::device)), plan.hardware.memory));
-  table.notes.push_back(fit_sentence(row, plan.answer.plan.stages));
+  table.notes.push_back(fit_sentence(row.memory, plan.answer.plan.stages));
   add_remedies(row, plan, remedies, table.notes);
   table.notes.push_back(least_known(plan));
   return table;
@@ -240,7 +242,7 @@ Document parallel_fit_document(const ComparedPlans& plans, const Remedies& remed
         rows.size() == 1 ? ""
                          : fmt::format("{}{}: ", rows[i].label.empty() ? "" : rows[i].label + ", ",
                                        counted(rows[i].gpus, "GPU"));
-    table.notes.push_back(place + fit_sentence(rows[i], plans.rows[i].answer.plan.stages));
+    table.notes.push_back(place + fit_sentence(rows[i].memory, plans.rows[i].answer.plan.stages));
     add_remedies(rows[i], plans.rows[i], remedies[i], table.notes);
     list.push_back(plan_object(rows[i], remedies[i]));
   }

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
 
 #include "core/base/error.hpp"
 #include "core/parallel/plan_text.hpp"
@@ -74,17 +74,25 @@ std::string micro_batches_of(const ParallelRow& row) {
 
 }  // namespace
 
-std::vector<ParallelRow> parallel_rows(const ComparedPlans& plans) {
-  EXPECT(!plans.rows.empty());
-  std::vector<ParallelRow> rows;
+std::vector<std::string> plan_labels(const ComparedPlans& plans) {
+  std::vector<std::string> labels;
   std::size_t plan = 0;
   for (std::size_t i = 0; i < plans.rows.size(); ++i) {
     if (i > 0 && !are_alike(plans.rows[i - 1], plans.rows[i])) ++plan;
-    rows.push_back(row_of(plans, plans.rows[i]));
-    rows.back().label = label_of(plan);
+    labels.push_back(label_of(plan));
   }
-  if (plan > 0) return rows;
-  for (ParallelRow& row : rows) row.label.clear();
+  if (plan == 0) std::ranges::fill(labels, "");
+  return labels;
+}
+
+std::vector<ParallelRow> parallel_rows(const ComparedPlans& plans) {
+  EXPECT(!plans.rows.empty());
+  const std::vector<std::string> labels = plan_labels(plans);
+  std::vector<ParallelRow> rows;
+  for (std::size_t i = 0; i < plans.rows.size(); ++i) {
+    rows.push_back(row_of(plans, plans.rows[i]));
+    rows.back().label = labels[i];
+  }
   return rows;
 }
 
@@ -135,9 +143,12 @@ std::string in_gb(double bytes) {
   return std::abs(bytes) < least_shown ? "0" : significant(bytes / giga, 3);
 }
 
-std::string fit_sentence(const ParallelRow& row, int stages) {
+std::string need_text(const model::memory::MemoryEstimate& need) {
+  return fmt::format("{} ({} … {})", in_gb(need.bytes), in_gb(need.low), in_gb(need.high));
+}
+
+std::string fit_sentence(const FitQuestion& memory, int stages, std::string_view worker) {
   constexpr double likely = 0.75;
-  const FitQuestion& memory = row.memory;
   const std::string word = fits_word(memory);
   const double chance = chance_of(memory);
   const std::string_view verdict = word == "yes"     ? "Fits surely"
@@ -147,8 +158,8 @@ std::string fit_sentence(const ParallelRow& row, int stages) {
   const double margin = memory.device_bytes - memory.need.bytes;
   const std::string where =
       stages > 1 ? fmt::format(", of stage {} of {},", memory.stage + 1, stages) : "";
-  return fmt::format("{}: the fullest GPU{} needs {} GB ({} … {}) of {} GB; {} GB or {:.0f} % {}.",
-                     verdict, where, in_gb(memory.need.bytes), in_gb(memory.need.low),
+  return fmt::format("{}: the fullest {}{} needs {} GB ({} … {}) of {} GB; {} GB or {:.0f} % {}.",
+                     verdict, worker, where, in_gb(memory.need.bytes), in_gb(memory.need.low),
                      in_gb(memory.need.high), in_gb(memory.device_bytes), in_gb(std::abs(margin)),
                      100 * std::abs(margin) / memory.device_bytes,
                      margin < 0 ? "are missing" : "are free");

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/parallel/answer/compared_plans.hpp"
@@ -40,6 +41,9 @@ struct ParallelRow {
 /// The rows of plans, in their order.
 std::vector<ParallelRow> parallel_rows(const model::parallel_time::ComparedPlans& plans);
 
+/// The label of each plan, as rows have it: "A", "B", …; all empty where there is one plan.
+std::vector<std::string> plan_labels(const model::parallel_time::ComparedPlans& plans);
+
 /// The question for programs: "network" to "micro_batches".
 Fields<ParallelRow> parallel_question_fields();
 
@@ -51,7 +55,12 @@ std::string fits_word(const model::parallel_time::FitQuestion& memory);
 Cell fits_cell(const model::parallel_time::FitQuestion& memory);
 
 /// The verdict in a sentence: "Probably fits: the fullest GPU, of stage 1 of 4, needs 61.2 GB …".
-std::string fit_sentence(const ParallelRow& row, int stages);
+/// `worker` names a rank: "GPU", "core".
+std::string fit_sentence(const model::parallel_time::FitQuestion& memory, int stages,
+                         std::string_view worker = "GPU");
+
+/// "61.2 (54.0 … 70.3)" for the need and the ends of its interval, in GB.
+std::string need_text(const model::memory::MemoryEstimate& need);
 
 /// "61.2" for bytes.
 std::string in_gb(double bytes);

@@ -30,27 +30,28 @@ Fields<ParallelRow> place_fields(const std::vector<ParallelRow>& rows) {
 }
 
 std::string memory_text(const ParallelRow& row) {
-  const auto& need = row.memory.need;
-  return fmt::format("{} ({} … {})", in_gb(need.bytes), in_gb(need.low), in_gb(need.high));
+  return need_text(row.memory.need);
 }
 
+/// Narrow terminals go without the rate of a GPU, then without the bound.
 Fields<ParallelRow> answer_fields(const std::vector<ParallelRow>& rows) {
+  const Fields<ParallelRow> of_a_gpu{RowField::table(
+      "a GPU", [](const ParallelRow& row) { return rate_text(row.tokens_per_s() / row.gpus); })};
+  const Fields<ParallelRow> bound{RowField::table(
+      "bound by", [](const ParallelRow& row) { return row.bound; }, Align::left)};
   return joined<ParallelRow>(
       {place_fields(rows),
        {RowField::table("tokens/s",
-                        [](const ParallelRow& row) { return rate_text(row.tokens_per_s()); }),
-        RowField::table(
-            "a GPU",
-            [](const ParallelRow& row) { return rate_text(row.tokens_per_s() / row.gpus); }),
-        RowField::table(
+                        [](const ParallelRow& row) { return rate_text(row.tokens_per_s()); })},
+       spared(2, of_a_gpu),
+       {RowField::table(
             "step s",
             [](const ParallelRow& row) { return speedup_text(row.seconds, row.low, row.high); }),
         RowField::table("MFU", &ParallelRow::utilisation, as::percent),
         RowField::table(fmt::format("GB of {}", in_gb(rows.front().memory.device_bytes)),
                         memory_text),
-        RowField::table("fits", via(&ParallelRow::memory, fits_cell), Align::left),
-        RowField::table(
-            "bound by", [](const ParallelRow& row) { return row.bound; }, Align::left)}});
+        RowField::table("fits", via(&ParallelRow::memory, fits_cell), Align::left)},
+       spared(1, bound)});
 }
 
 /// A part of the step in seconds; "–" where it rounds to nothing.
@@ -71,17 +72,19 @@ Fields<ParallelRow> waits_fields(const std::vector<ParallelRow>& rows) {
 }
 
 Fields<ParallelRow> part_fields(const std::vector<ParallelRow>& rows) {
-  return joined<ParallelRow>(
-      {place_fields(rows),
-       {RowField::table("micro-batches", &ParallelRow::micro_batches, as::exact),
-        RowField::table("step s",
-                        [](const ParallelRow& row) { return significant(row.seconds, 3); }),
-        part_field("= compute", &StepParts::compute),
-        part_field("+ messages in layers", &StepParts::messages),
-        part_field("+ bubble", &StepParts::bubble),
-        part_field("+ gradients", &StepParts::gradients),
-        part_field("+ update", &StepParts::update)},
-       waits_fields(rows)});
+  const Fields<ParallelRow> batches{
+      RowField::table("micro-batches", &ParallelRow::micro_batches, as::exact)};
+  const Fields<ParallelRow> step{RowField::table(
+      "step s", [](const ParallelRow& row) { return significant(row.seconds, 3); })};
+  return joined<ParallelRow>({place_fields(rows),
+                              spared(2, batches),
+                              spared(1, step),
+                              {part_field("= compute", &StepParts::compute),
+                               part_field("+ messages in layers", &StepParts::messages),
+                               part_field("+ bubble", &StepParts::bubble),
+                               part_field("+ gradients", &StepParts::gradients),
+                               part_field("+ update", &StepParts::update)},
+                              waits_fields(rows)});
 }
 
 Fields<ParallelRow> fields_for_programs() {

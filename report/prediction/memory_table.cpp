@@ -68,7 +68,10 @@ Fields<MemoryRow> memory_fields(std::span<const MemoryRow> rows) {
   };
   Field<MemoryRow> verdict{"fits", state, fits_word, "fits", fits_cell, Align::left};
   Field<MemoryRow> next_batch = memory_part("next_batch_bytes", &MemoryNeed::batch, "input");
-  next_batch.spare = 1;
+  next_batch.spare = 2;
+  Field<MemoryRow> libraries = memory_part(
+      "libraries_bytes", [](const MemoryNeed& need) { return need.libraries.bytes; }, "libraries");
+  libraries.spare = 1;
   verdict.states = {"yes", "likely", "maybe", "no", "unknown"};
   return joined<MemoryRow>({
       part_of<MemoryRow>(
@@ -77,10 +80,11 @@ Fields<MemoryRow> memory_fields(std::span<const MemoryRow> rows) {
       rank_fields(rows),
       {Field<MemoryRow>::table("batch", via(&MemoryRow::run, &Run::batch), as::exact),
        memory_part("parameters_bytes", &MemoryNeed::parameters, "parameters"),
-       memory_part("states_bytes", &MemoryNeed::states, "gradients, optimiser"),
+       memory_part("states_bytes", &MemoryNeed::states, "states"),
        memory_part("activations_bytes", &MemoryNeed::activations, "outputs"),
        memory_part("backward_bytes", &MemoryNeed::gradients, "backward"),
        next_batch,
+       libraries,
        memory_part("total_bytes", &MemoryNeed::total, "total GB"),
        {"least_bytes", value, via(&MemoryRow::need, &MemoryNeed::least)},
        {"most_bytes", value, via(&MemoryRow::need, &MemoryNeed::most)},

@@ -17,6 +17,7 @@ namespace {
 using model::StagedIteration;
 using model::StagedParts;
 using model::StagedTraining;
+using model::memory::MemoryEstimate;
 using parallel::ParallelPlan;
 
 /// The plan of one rank has no words.
@@ -46,6 +47,10 @@ std::string micro_batches_text(const StagedAnswers& answers, const StagedTrainin
 
 std::string StagedAnswers::counted_samples(std::int64_t count) const {
   return counted(count, samples.substr(0, samples.size() - 1));
+}
+
+std::string StagedAnswers::worker() const {
+  return workers.substr(0, workers.size() - 1);
 }
 
 std::vector<StagedRow> staged_rows(const StagedAnswers& answers) {
@@ -87,9 +92,12 @@ Fields<StagedRow> staged_answer_fields() {
   const auto part = [](Seconds StagedParts::*which) {
     return [which](const StagedRow& row) { return row.training().parts.*which; };
   };
+  const auto need = [](double MemoryEstimate::*end) {
+    return [end](const StagedRow& row) { return staged_fit_question(row.training()).need.*end; };
+  };
   Field<StagedRow> verdict{"fits", state,
                            [](const StagedRow& row) { return staged_fits_word(row.training()); }};
-  verdict.states = {"yes", "no", "unknown"};
+  verdict.states = {"yes", "no", "unsure", "unknown"};
   return {
       {"samples_per_s", value, of(&StagedTraining::images_per_s)},
       {"t_iter_s", value, of(&StagedIteration::total)},
@@ -106,34 +114,30 @@ Fields<StagedRow> staged_answer_fields() {
       {"t_strips_s", value, part(&StagedParts::strips)},
       {"t_gradients_s", value, part(&StagedParts::exchange)},
       {"t_input_s", value, part(&StagedParts::input)},
-      {"memory_bytes", value,
-       [](const StagedRow& row) {
-         return row.training().memory[row.training().fullest()].total();
-       }},
+      {"memory_bytes", value, need(&MemoryEstimate::bytes)},
+      {"memory_low_bytes", value, need(&MemoryEstimate::low)},
+      {"memory_high_bytes", value, need(&MemoryEstimate::high)},
       {"device_memory_bytes", value, of(&StagedTraining::device_memory)},
       verdict,
       {"bound", remark, [](const StagedRow& row) { return std::string(row.training().bound()); }}};
 }
 
-std::string staged_fits_word(const StagedTraining& training) {
-  if (training.device_memory <= Bytes()) return "unknown";
-  return training.fits() ? "yes" : "no";
+model::parallel_time::FitQuestion staged_fit_question(const StagedTraining& training) {
+  const std::size_t fullest = training.fullest();
+  return {static_cast<int>(fullest), training.need(fullest), training.device_memory.si()};
 }
 
-std::string staged_fit_sentence(const StagedTraining& training) {
+std::string staged_fits_word(const StagedTraining& training) {
+  if (training.device_memory <= Bytes()) return "unknown";
+  return fits_word(staged_fit_question(training));
+}
+
+std::string staged_fit_sentence(const StagedRow& row) {
+  const StagedTraining& training = row.training();
   if (training.device_memory <= Bytes()) {
     return "Unknown whether it fits: the cluster states no memory of its devices.";
   }
-  const std::size_t fullest = training.fullest();
-  const Bytes need = training.memory[fullest].total();
-  const Bytes left = training.device_memory - need;
-  const bool fits = training.fits();
-  return fmt::format("{}: stage {} of {}, the fullest, needs {} of {} GB; {} GB or {:.0f} % {}.",
-                     fits ? "Fits" : "Does not fit", fullest + 1, training.shape.stages,
-                     in_gb(need.si()), in_gb(training.device_memory.si()),
-                     in_gb(fits ? left.si() : -left.si()),
-                     100 * (fits ? left : -1.0 * left) / training.device_memory,
-                     fits ? "are free" : "are missing");
+  return fit_sentence(staged_fit_question(training), training.shape.stages, row.answers->worker());
 }
 
 std::string staged_title(const std::vector<StagedRow>& rows) {
@@ -142,8 +146,8 @@ std::string staged_title(const std::vector<StagedRow>& rows) {
   const std::string batch =
       fmt::format("{}, {}", answers.counted_samples(answers.global_batch), answers.dtype);
   if (rows.size() == 1) {
-    return fmt::format("{} on {} {} of {} by {}: {}; {}", answers.network, first.answer->ranks,
-                       answers.workers, answers.cluster, first.plan,
+    return fmt::format("{} on {} of {} by {}: {}; {}", answers.network,
+                       counted(first.answer->ranks, answers.worker()), answers.cluster, first.plan,
                        micro_batches_text(answers, first.training()), batch);
   }
   const std::string plan = first.label.empty() ? fmt::format(" by {}, data as {} allow",

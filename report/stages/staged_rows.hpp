@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/parallel/plan.hpp"
+#include "model/parallel/answer/fit_chance.hpp"
 #include "model/parallel/stages/predict_stages.hpp"
 #include "report/table/field_table.hpp"
 
@@ -32,6 +33,7 @@ struct StagedAnswers {
   bool all_notes = false;               ///< show those of the model, and all stages
   /// "3 images", "1 sequence".
   [[nodiscard]] std::string counted_samples(std::int64_t count) const;
+  [[nodiscard]] std::string worker() const;  ///< one of `workers`: "GPU"
 };
 
 /// A row of a table of plans.
@@ -52,11 +54,14 @@ Fields<StagedRow> staged_question_fields();
 /// The answer for programs: rates, the time with its interval and parts, memory, verdict.
 Fields<StagedRow> staged_answer_fields();
 
-/// "yes", "no" or "unknown".
+/// The fullest rank, with libraries, against what it has.
+model::parallel_time::FitQuestion staged_fit_question(const model::StagedTraining& training);
+
+/// fits_word(), or "unknown" where the cluster states no memory.
 std::string staged_fits_word(const model::StagedTraining& training);
 
-/// "Fits: stage 2 of 4, the fullest, needs 3.1 of 24.0 GB."
-std::string staged_fit_sentence(const model::StagedTraining& training);
+/// fit_sentence(), or that the cluster states no memory.
+std::string staged_fit_sentence(const StagedRow& row);
 
 /// The question in words; of several rows, it names the plan if all have the same but for replicas.
 std::string staged_title(const std::vector<StagedRow>& rows);

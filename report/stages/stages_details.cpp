@@ -10,6 +10,7 @@
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "model/sgd_iter/kernels/layer_memory.hpp"
 #include "report/parallel/memory_bar.hpp"
 #include "report/parallel/parallel_rows.hpp"
 #include "report/stages/stages_table.hpp"
@@ -32,6 +33,8 @@ struct StageOfPlan {
   double busy = 0;  ///< share of the iteration, 0 … 1
   int live = 0;     ///< pieces in flight
   PartMemory memory;
+  Bytes libraries;
+  [[nodiscard]] Bytes total() const { return memory.total() + libraries; }
 };
 using StageField = Field<StageOfPlan>;
 
@@ -56,6 +59,7 @@ std::vector<StageOfPlan> stages_of(const StagedRow& plan) {
     row.busy = training.pipeline.busy[rank] / training.total;
     row.live = training.pipeline.live[rank];
     row.memory = training.memory[rank];
+    row.libraries = Bytes(training.libraries.bytes);
   }
   return rows;
 }
@@ -125,9 +129,10 @@ Fields<StageOfPlan> memory_fields_of_stage() {
     fields.emplace_back(kind.key, Meaning::value, bytes, kind.name,
                         [bytes](const StageOfPlan& row) { return Cell{in_gb(bytes(row).si())}; });
   }
-  const auto total = [](const StageOfPlan& row) { return row.memory.total(); };
-  fields.emplace_back("memory_bytes", Meaning::value, total, "GB",
-                      [](const StageOfPlan& row) { return Cell{in_gb(row.memory.total().si())}; });
+  fields.emplace_back("libraries_bytes", Meaning::value, &StageOfPlan::libraries, "libraries",
+                      [](const StageOfPlan& row) { return Cell{in_gb(row.libraries.si())}; });
+  fields.emplace_back("memory_bytes", Meaning::value, &StageOfPlan::total, "GB",
+                      [](const StageOfPlan& row) { return Cell{in_gb(row.total().si())}; });
   return fields;
 }
 
@@ -137,7 +142,21 @@ std::string bar_of(const StagedTraining& training) {
   for (const KindOfMemory& kind : kinds_of_memory) {
     parts.push_back({kind.name, kind.letter, (fullest.*kind.bytes).si()});
   }
+  parts.push_back({"libraries", 'C', training.libraries.bytes});
   return memory_bar(parts, training.device_memory.si());
+}
+
+/// The sources of the interval of the need.
+std::string least_known(const StagedTraining& training) {
+  const std::string libraries =
+      training.libraries.high > 0
+          ? fmt::format("; libraries, {} … {} GB", in_gb(training.libraries.low),
+                        in_gb(training.libraries.high))
+          : "";
+  return fmt::format(
+      "Least known: activations, from those of products alone to {} times all, with what "
+      "allocators lose{}.",
+      model::most_copies, libraries);
 }
 
 Table memory_of_plan(const StagedRow& plan, bool all) {
@@ -147,11 +166,11 @@ Table memory_of_plan(const StagedRow& plan, bool all) {
   const StagedTraining& training = plan.training();
   note_hidden_stages(plan, shown.size(), table);
   if (training.device_memory > Bytes()) table.notes.push_back(bar_of(training));
-  table.notes.push_back(staged_fit_sentence(training));
+  table.notes.push_back(staged_fit_sentence(plan));
   if (training.copies > 1) {
     table.notes.emplace_back("Each stage also holds the part that the stage opposite to it has.");
   }
-  table.notes.emplace_back("Left out: workspaces of kernels, and what allocators lose.");
+  table.notes.push_back(least_known(training));
   return table;
 }
 
@@ -173,7 +192,9 @@ Table parts_of_plan(const StagedRow& plan) {
             {"messages of strips", parts.strips},
             {"gradients and update", parts.exchange},
             {"waiting for input", parts.input}}}) {
-    rows.push_back({name, time, time / training.total});
+    constexpr double rounding = 1e-12;
+    const bool is_nothing = time < rounding * training.total;
+    rows.push_back({name, is_nothing ? Seconds() : time, time / training.total});
   }
   using F = Field<PartOfStep>;
   Table table =
@@ -189,9 +210,11 @@ Table parts_of_plan(const StagedRow& plan) {
     const model::StageErrors& errors = *training.errors;
     table.notes.push_back(fmt::format(
         "The interval of the step, {} (90 %), joins {} of kernels and input, {} of sums of "
-        "gradients, {} of pipelines.",
+        "gradients, {} of {}.",
         factors_text(errors.all()), factors_text(errors.computing), factors_text(errors.exchange),
-        factors_text(errors.pipeline)));
+        factors_text(errors.pipeline),
+        plan.answer->plan.context > 1 ? "pipelines, which is a judgement for strips"
+                                      : "pipelines"));
   }
   return table;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/text/numbers.hpp"
@@ -38,12 +39,15 @@ std::string step_with_interval(const StagedRow& row) {
 }
 
 Cell verdict_cell(const StagedRow& row) {
-  const std::string word = staged_fits_word(row.training());
-  return {word, word == "no" ? Tone::bad : word == "yes" ? Tone::good : Tone::plain};
+  if (row.training().device_memory <= Bytes()) return {staged_fits_word(row.training())};
+  return fits_cell(staged_fit_question(row.training()));
 }
 
 Fields<StagedRow> answer_of_row(const std::vector<StagedRow>& rows) {
   const Bytes device = rows.front().training().device_memory;
+  const Fields<StagedRow> bound{RowField::table(
+      "bound by", [](const StagedRow& row) { return std::string(row.training().bound()); },
+      Align::left)};
   return joined<StagedRow>(
       {place_of_row(rows),
        {RowField::table(
@@ -58,13 +62,10 @@ Fields<StagedRow> answer_of_row(const std::vector<StagedRow>& rows) {
                         }),
         RowField::table(device > Bytes() ? fmt::format("GB of {}", in_gb(device.si())) : "GB",
                         [](const StagedRow& row) {
-                          const StagedTraining& training = row.training();
-                          return in_gb(training.memory[training.fullest()].total().si());
+                          return need_text(staged_fit_question(row.training()).need);
                         }),
-        RowField::table("fits", verdict_cell, Align::left),
-        RowField::table(
-            "bound by", [](const StagedRow& row) { return std::string(row.training().bound()); },
-            Align::left)}});
+        RowField::table("fits", verdict_cell, Align::left)},
+       spared(1, bound)});
 }
 
 /// A part of the step in ms; "–" where it rounds to nothing.
@@ -78,8 +79,10 @@ RowField part_of_step(const char* heading, Seconds StagedParts::*part) {
 
 Fields<StagedRow> parts_of_row(const std::vector<StagedRow>& rows) {
   Fields<StagedRow> fields = place_of_row(rows);
-  fields.push_back(RowField::table(
-      "step ms", [](const StagedRow& row) { return milliseconds(row.training().total); }));
+  RowField step = RowField::table(
+      "step ms", [](const StagedRow& row) { return milliseconds(row.training().total); });
+  step.spare = 1;
+  fields.push_back(std::move(step));
   fields.push_back(part_of_step("= computing", &StagedParts::computing));
   fields.push_back(part_of_step("+ unequal", &StagedParts::unequal));
   fields.push_back(part_of_step("+ bubble", &StagedParts::bubble));
@@ -110,12 +113,17 @@ std::string rests_on(const std::vector<StagedRow>& rows) {
       rows.size() == 1
           ? ""
           : fmt::format(" at most, at {} {}", widest.answer->ranks, widest.answers->workers);
+  const bool has_strips =
+      std::ranges::any_of(rows, [](const StagedRow& row) { return row.answer->plan.context > 1; });
   return fmt::format(
       "Rests on data sheets, {} trainings with data parallelism and {} with pipelines{}: −{}/+{} % "
-      "of {}/s (90 %{}).",
+      "of {}/s (90 %{}).{}",
       model::nominal_scaling_trainings(), model::published_pipelines, points,
       significant(100 * (1 - training.total / training.high()), 2),
-      significant(100 * (training.total / training.low() - 1), 2), widest.answers->samples, where);
+      significant(100 * (training.total / training.low() - 1), 2), widest.answers->samples, where,
+      has_strips ? " No published training decides the range of strips: that of pipelines is a "
+                   "judgement."
+                 : "");
 }
 
 Json stages_json(const StagedAnswers& answers, const std::vector<StagedRow>& rows) {
@@ -162,7 +170,7 @@ Document stages_fit_document(const StagedAnswers& answers) {
         rows.size() == 1 ? ""
                          : fmt::format("{}{} {}: ", row.label.empty() ? "" : row.label + ", ",
                                        row.answer->ranks, answers.workers);
-    table.notes.push_back(place + staged_fit_sentence(row.training()));
+    table.notes.push_back(place + staged_fit_sentence(row));
   }
   for (const std::string& note : staged_notes(answers)) table.notes.push_back(note);
   Document document;

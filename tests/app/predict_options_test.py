@@ -1,8 +1,33 @@
 """Options of predict: what goes together, and what the answers add."""
 
+import fcntl
 import json
+import os
+import pty
+import struct
+import termios
 
-from program import ProgramTest, main, run
+from program import ProgramTest, main, run, start
+
+
+def on_terminal(columns, *words):
+    """What the program writes to a terminal of so many columns."""
+    reader, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = start(*words, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    text = b""
+    while True:
+        try:
+            part = os.read(reader, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        text += part
+    process.wait()
+    os.close(reader)
+    return text.decode().replace("\r\n", "\n")
 
 
 class PredictOptions(ProgramTest):
@@ -18,6 +43,41 @@ class PredictOptions(ProgramTest):
         result = run(*self.words, *more, "--format", "json")
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)[of]
+
+    def test_lines_are_as_wide_as_the_terminal(self):
+        resnet = ["predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 128, "--parallel"]
+        llama = ["--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 16, "--color", "never"]
+        for words in [[*resnet, "context=8"], ["predict", *llama, "--parallel", "stage=4"], [*resnet, "stages=4,micro_batches=8", "--color", "never"],
+                      ["predict", *llama, "--parallel", "tensor=2"], ["predict", *llama, "--parallel", "tensor=2", "--memory"]]:
+            for columns in (80, 100, 200):
+                text = on_terminal(columns, *words)
+                self.assertLessEqual(max(map(len, text.splitlines())), min(columns, 100), text)
+        lead, *tables = on_terminal(80, "plan", *llama).split("\n\n")
+        self.assertLessEqual(max(map(len, lead.splitlines())), 80, lead)
+        self.assertLessEqual(max(map(len, "\n".join(tables).splitlines())), 100)
+
+    def test_what_stands_in_the_way_comes_first(self):
+        bert = ["predict", "--network", "bert_large", "--cluster", "dgx_h100", "--ranks", 4, "--parallel"]
+        self.assert_refused(run(*bert, "tensor=2"), 2, "the plan has tensor, and bert_large is predicted by its layers")
+        self.assert_refused(run(*bert, "stages=2"), 2, "cut by their layers, as bert_large. Add --global-batch.")
+        text = self.words_of(*bert, "stages=2", "--global-batch", 32)
+        self.assertIn("Taken, since not said: --dtype f32.", text)
+        self.assertNotIn("Taken", run(*bert, "stages=2", "--global-batch", 32, "--dtype", "bf16").stdout)
+        self.assert_refused(run("predict", "--network", "resnet50", "--cluster", "dgx_h100", "--global-batch", 64, "--ranks", 8, "--parallel", "stages=2", "--dtype", "fp4"), 2,
+                            "--dtype fp4 is for parallel plans of decoders (--parallel)", "Name f32, tf32, bf16 or f16.")
+        self.assert_refused(run("predict", "--network", "llama2_7b", "--cluster", "dgx_h100", "--ranks", 1_000_000_000, "--parallel", "tensor=2,micro_batch=1"), 2,
+                            "--ranks 1000000000 are 500000000 replicas of this plan, and at most 1000000 can be")
+
+    def test_strips_that_cannot_be_name_context(self):
+        words = ["predict", "--cluster", "p40x16", "--ranks", 4, "--global-batch", 128, "--parallel", "context=4", "--network"]
+        for network, layer in [("alexnet", "fc6"), ("vgg16", "fc6"), ("googlenet", "loss1"), ("vit_base", "")]:
+            self.assert_refused(run(*words, network), 2, f"context 4 cuts images into strips of rows, and layer \"{layer}",
+                                f"of {network} reads all pixels at once. Leave context out")
+        text = self.words_of(*words, "resnet50")
+        self.assertIn("No published training decides the range of strips: that of pipelines is a judgement.", text)
+        text = self.words_of(*words, "resnet50", "--explain")
+        self.assertNotRegex(text, r"0\.0000")
+        self.assertIn("1 GPU of", self.words_of(*words[:4], 1, *words[5:8], "stages=1", "--network", "resnet50"))
 
     def test_memory_goes_with_nothing_that_changes_no_memory(self):
         for others in [["--measured", "1=100/s"], ["--explain"], ["--trace", "trace.json"], ["--epochs", 90], ["--straggler-spread", "5%"],

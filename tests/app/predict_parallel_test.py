@@ -287,21 +287,22 @@ class PredictParallel(ProgramTest):
     def test_stages_have_a_verdict_and_memory(self):
         words = [*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=8"]
         fits = self.answered(*words, "--fits")
-        self.assertEqual(fits.count("Fits: stage"), 1)
+        self.assertEqual(fits.count("Fits surely"), 1)
         self.assertNotIn("images/s", fits)
         text = self.answered(*words, "--memory")
-        for word in ["states", "activations", "[A", "Fits: stage"]:
+        for word in ["states", "activations", "libraries", "[A", "Fits surely", "Least known"]:
             self.assertIn(word, text)
         plan = self.plans(*words, "--memory")[0]
         self.assertEqual([stage["stage"] for stage in plan["stages"]], [0, 1, 2, 3])
         self.assertAlmostEqual(max(stage["memory_bytes"] for stage in plan["stages"]) / plan["memory_bytes"], 1, places=12)
         for stage in plan["stages"]:
-            kinds = [stage[kind] for kind in ["states_bytes", "activations_bytes", "gradients_bytes", "batch_bytes"]]
+            kinds = [stage[kind] for kind in ["states_bytes", "activations_bytes", "gradients_bytes", "batch_bytes",
+                                           "libraries_bytes"]]
             self.assertAlmostEqual(sum(kinds) / stage["memory_bytes"], 1, places=12)
         too_large = ["predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 65536, "--parallel"]
         for option in [["--fits"], ["--fits", "--memory"]]:
             text = self.answered(*too_large, "stages=8,micro_batches=8", *option, code=2)
-            self.assertRegex(text, "Does not fit: stage [1-8] of 8")
+            self.assertRegex(text, "Does not fit: the fullest GPU, of stage [1-8] of 8")
         self.answered(*too_large, "stages=8,micro_batches=8", "--parallel", "stages=8,micro_batches=4096", "--fits", code=2)
 
     def test_stages_are_explained_and_traced(self):
@@ -374,7 +375,7 @@ class PredictParallel(ProgramTest):
         self.assertLess(two["memory_bytes"], one["memory_bytes"])
         text = self.answered(*words, "--parallel", "data=1,context=2")
         self.assertIn("+ strips", text)
-        self.assert_refused(run(*words, "--parallel", "data=1,context=16"), 2, "Take at most 7")
+        self.assert_refused(run(*words, "--parallel", "data=1,context=16"), 2, "Take a context of at most 7.")
 
     def test_stages_refuse_what_they_do_not_answer(self):
         words = [*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=4"]
@@ -419,9 +420,36 @@ class PredictParallel(ProgramTest):
     def test_branches_have_a_verdict(self):
         words = ["predict", "--network", "t5_large", "--sequence", 512, "--cluster", "lassen", "--ranks", 16, "--parallel", "branches=8", "--global-batch"]
         text = self.answered(*words, 16, "--fits")
-        self.assertIn("by data=2,branches=8: Fits: a GPU needs", text)
+        self.assertIn("by data=2,branches=8: Fits surely: the fullest GPU needs", " ".join(text.split()))
         self.assertEqual([row["fits"] for row in self.plans(*words, 16, "--fits")][1], "yes")
-        self.assertIn("Does not fit", self.answered(*words, 4096, "--fits", code=2))
+        self.assertIn("Does not fit", self.answered(*words, 8192, "--fits", code=2))
+        both = run(*words, 16, "--parallel", "branches=3", "--fits")  # which cannot run
+        self.assertEqual(both.returncode, 2, both.stdout)
+
+    def test_branches_of_a_decoder_are_in_the_precision_and_memory_of_all_plans(self):
+        words = ["predict", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 16, "--global-batch", 64, "--parallel"]
+        rows = self.plans(*words, "branches=2")
+        [plain] = self.plans(*words, "data=16,micro_batch=1")
+        self.assertEqual([row["dtype"] for row in rows], ["bf16", "bf16"])
+        self.assertEqual({row["device_memory_bytes"] for row in [*rows, plain]}, {plain["device_memory_bytes"]})
+        self.assertIn("Taken, since not said: --dtype bf16.", " ".join(self.answered(*words, "branches=2").split()))
+        self.assertEqual(self.plans(*words, "branches=2", "--dtype", "f32")[0]["dtype"], "f32")
+        for row in rows:
+            self.assertTrue(0 < row["memory_low_bytes"] < row["memory_bytes"] < row["memory_high_bytes"])
+
+    def test_a_verdict_on_stages_has_a_range(self):
+        words = [*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=8"]
+        [row] = self.plans(*words)
+        self.assertEqual(row["device_memory_bytes"], self.plans(*SMALL, "--ranks", 8, "--parallel", "micro_batch=1")[0]["device_memory_bytes"])
+        self.assertTrue(0 < row["memory_low_bytes"] < row["memory_bytes"] < row["memory_high_bytes"])
+        self.assertEqual(row["fits"], "yes")
+        self.assertIn("Fits surely: the fullest GPU, of stage 1 of 4, needs", " ".join(self.answered(*words, "--fits").split()))
+        unsure = [*RESNET[:5], "--global-batch", 7000, "--ranks", 8, "--parallel", "stages=2,micro_batches=1"]
+        self.assertEqual(self.plans(*unsure)[0]["fits"], "unsure")
+        both = run(*words, "--parallel", "stages=3", "--fits")  # which cannot run
+        self.assertEqual(both.returncode, 2, both.stdout)
+        stages = json.loads(self.answered(*words, "--memory", "--format", "json"))["plans"][0]
+        self.assertAlmostEqual(max(one["memory_bytes"] for one in stages["stages"]), stages["memory_bytes"])
 
     def test_peaks_in_four_bits_are_of_the_sheet_or_named(self):
         words = ["predict", "--network", "llama3_8b", "--cluster", "dgx_b200", "--ranks", 8, "--dtype", "fp4", "--parallel", "data=8,micro_batch=1", "--notes"]

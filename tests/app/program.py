@@ -51,7 +51,7 @@ def start(*words, ranks=0, variables=None, **more):
     changed = environment() | (variables or {})
     return subprocess.Popen(
         command, env={name: value for name, value in changed.items() if value is not None},
-        text=True, stderr=subprocess.PIPE, **({"stdout": subprocess.PIPE} | more)
+        text=True, **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more)
     )
 
 

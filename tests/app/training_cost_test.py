@@ -73,10 +73,22 @@ class TrainingCost(ProgramTest):
         self.assertEqual(one["tokens"], 15e12)
         self.assertNotIn("samples", one)
         self.assertEqual(one["iterations"], math.ceil(15e12 / (1024 * 8192)))
-        self.assert_refused(run(*llama[:-1], 15, "--ranks", 512, *plan), 2, "an iteration takes 8.389e+06")
+        self.assert_refused(run(*llama[:-1], 15, "--ranks", 512, *plan), 2, "shorter than an iteration, of 8.389M tokens. State a longer one.")
         for more in ("--memory", "--fits", "--notes"):
             self.assert_refused(run(*llama, "--ranks", 512, *plan, more), 2, "Leave one")
         self.assert_refused(run(*llama[:-2], "--ranks", 512, *plan, "--spares", 1), 2, "needs a length")
+
+    def test_the_shortest_of_several_plans_that_fit_leads(self):
+        words = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--global-batch", 256, "--tokens", "15T"]
+        plans = ["tensor=8,micro_batch=1", "zero=1,micro_batch=1", "tensor=8,sequence_parallel=true,stages=4,micro_batch=1,zero=1"]
+        text = " ".join(run(*words, *[part for plan in plans for part in ("--parallel", plan)]).stdout.split())
+        self.assertRegex(text, r"^[0-9]+ days for 15T tokens on 64 devices by plan C, ")
+        for part in ["A on 64 devices: llama3_70b", "C on 64 devices", "Plan A may not fit the devices", "Plan B may not fit"]:
+            self.assertIn(part, text)
+        self.assertNotIn("Plan C may not", text)
+        text = " ".join(run(*words, *[part for plan in plans[:2] for part in ("--parallel", plan)]).stdout.split())
+        self.assertRegex(text, r"^[0-9]+ days for 15T tokens on 64 devices by plan B, [0-9.]+ % of it useful; it may not fit the devices\.")
+        self.assertNotIn("left out for their width: 90 % interval", text)
 
     def test_what_cannot_be_is_refused_in_a_sentence(self):
         tokens = ["--ranks", 8, "--tokens", "3T"]

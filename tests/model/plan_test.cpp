@@ -410,9 +410,12 @@ TEST_F(Plans, SayWhereInTheirIntervalTheyKeepToTheLimits) {
 }
 
 TEST_F(Plans, LeaveOutWhatTheMemoryDoesNotHold) {
-  machine_.cluster.device.memory = Bytes(2e9);
+  machine_.cluster.device.memory = Bytes(3e9);
+  question_.space.ranks = {16};
   TrainingRun run = gpu_run(machine_);
-  const int most = largest_batch(network_, DeviceKind::gpu, run, Bytes(2e9), MemoryBound::about);
+  run.ranks = 16;
+  const int most = largest_batch(network_, DeviceKind::gpu, run,
+                                 memory_of_rank(machine_.cluster, run), MemoryBound::about);
   question_.space.batches = {most, most + 1};
   const TrainingPlan found = plan();
   for (const CheckedTraining& one : found.best) EXPECT_EQ(one.planned.batch, most);

@@ -12,6 +12,7 @@ namespace dlscale::app {
 namespace {
 
 constexpr double most_ranks = 1e9;
+constexpr int most_replicas = 1'000'000;  ///< as parallel::check() has it
 
 }  // namespace
 
@@ -23,6 +24,11 @@ parallel::ParallelPlan AskedPlan::on(int ranks) const {
         "A replica of this plan takes {} ranks (tensor × context × branches × stages), which do "
         "not divide {}. Take a multiple of {}, or another plan.",
         replica, ranks, replica));
+  }
+  if (ranks / replica > most_replicas) {
+    throw ConfigError(
+        fmt::format("--ranks {} are {} replicas of this plan, and at most {} can be. Take fewer.",
+                    ranks, ranks / replica, most_replicas));
   }
   filled.data = static_cast<int>(ranks / replica);
   return filled;

@@ -30,15 +30,6 @@ bool is_by_sheets(const model::Machine& machine, const Run& run) {
          run.synchronisation == Synchronisation::all_reduce;
 }
 
-bool is_decoder(const Network& network) {
-  try {
-    (void)model::memory::transformer_shape(network);
-    return true;
-  } catch (const ConfigError&) {
-    return false;
-  }
-}
-
 /// The same run as a plan of replicas alone, by a framework. Nothing where the model of plans does
 /// not apply.
 std::optional<model::parallel_time::ParallelAnswer> as_plan(const Network& network,
@@ -121,13 +112,13 @@ std::string sharding_advice(const Network& network, const model::Machine& machin
   const Device& device = machine.cluster.device;
   const bool is_for_plans = device.kind == DeviceKind::gpu && !device.sheet.empty();
   if (!is_for_plans || why.find("so it cannot run") == std::string_view::npos) return {};
-  if (!is_decoder(network)) return {};
+  if (!model::memory::is_decoder(network)) return {};
   return " Ranks may share it: --parallel zero=3,micro_batch=1,recompute=full.";
 }
 
 std::string framework_advice(const Network& network, const std::string& framework) {
   const auto* const family = model::parallel_time::parallel_times().family_of_words(framework);
-  if (family == nullptr || !is_decoder(network)) return {};
+  if (family == nullptr || !model::memory::is_decoder(network)) return {};
   return " Parallel plans know it: add --parallel, such as --parallel micro_batch=1.";
 }
 

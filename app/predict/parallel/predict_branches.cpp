@@ -1,6 +1,7 @@
 #include "app/predict/parallel/predict_branches.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,11 +12,13 @@
 
 #include "app/cli/rank0_error.hpp"
 #include "core/base/error.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "core/network/network.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "core/run/run.hpp"
 #include "core/text/numbers.hpp"
 #include "model/machine/machine.hpp"
+#include "model/memory/transformer_shape.hpp"
 #include "model/parallel/branches/branch_iteration.hpp"
 #include "report/parallel/branch_table.hpp"
 
@@ -68,12 +71,12 @@ void refuse_other_options(const ParallelInputs& inputs) {
 /// Answers plans on one machine.
 class Branches {
  public:
-  Branches(const Network& network, const model::Machine& machine, const TrainingOptions& training,
+  Branches(const Network& network, const model::Machine& machine, DType dtype,
            report::BranchAnswer& answer)
       : network_(&network), machine_(&machine), answer_(&answer) {
     run_.network = network.name();
     run_.cluster = machine.cluster.name;
-    run_.dtype = training.run.dtype;
+    run_.dtype = dtype;
     run_.ranks_per_node = machine.cluster.devices_per_node;
     run_.schedule = Schedule::bucketed;
     run_.input_copy = InputCopy::ahead;
@@ -88,7 +91,7 @@ class Branches {
     const model::BranchIteration one = iteration(plan, ranks);
     if (compared_.insert(ranks).second) add_row(data, ranks, alone, alone);
     if (plan.branches > 1) add_row(plan, ranks, one, alone);
-    if (one.memory > answer_->device_memory) all_fit_ = false;
+    if (one.memory.bytes > answer_->device_memory.si()) all_fit_ = false;
   }
 
   /// Whether all plans that were added fit their GPUs.
@@ -116,9 +119,9 @@ class Branches {
   bool all_fit_ = true;
 };
 
-/// Adds the rows of all plans, by number of ranks. One that cannot run is left out with a note,
-/// unless it is the only one.
-void add_rows(Branches& branches, const std::vector<AskedPlan>& plans,
+/// Adds the rows of all plans, by number of ranks, and returns whether all can run. One that cannot
+/// is left out with a note, unless it is the only one.
+bool add_rows(Branches& branches, const std::vector<AskedPlan>& plans,
               const std::vector<std::string>& asked, report::BranchAnswer& answer) {
   std::vector<std::pair<int, const AskedPlan*>> places;
   for (const AskedPlan& plan : plans) {
@@ -139,6 +142,13 @@ void add_rows(Branches& branches, const std::vector<AskedPlan>& plans,
     throw ConfigError(fmt::format("No plan can run. The first {}", left_out.front()));
   }
   answer.notes.insert(answer.notes.end(), left_out.begin(), left_out.end());
+  return left_out.empty();
+}
+
+/// Decoders are in bf16 where nothing is said, as by all plans, and other networks in f32.
+DType dtype_of(const ParallelInputs& inputs, const Network& network) {
+  const bool is_usual = !inputs.is_dtype_stated && model::memory::is_decoder(network);
+  return is_usual ? DType::bf16 : inputs.training->run.dtype;
 }
 
 }  // namespace
@@ -153,18 +163,21 @@ BranchesAnswer predict_branches(const ParallelInputs& inputs, const std::vector<
   report::BranchAnswer answer;
   answer.network = network.name();
   answer.cluster = machine.cluster.name;
-  answer.dtype = dtype_name(training.run.dtype);
+  const DType dtype = dtype_of(inputs, network);
+  answer.dtype = dtype_name(dtype);
   answer.samples = network.samples();
   answer.global_batch = inputs.global_batch.value_or(most_gpus(plans, inputs.ranks));
-  answer.device_memory = machine.cluster.device.memory;
-  if (!inputs.global_batch) {
-    answer.notes.push_back(
-        fmt::format("Taken, since not said: --global-batch {}.", answer.global_batch));
+  answer.device_memory = usable_memory(machine.cluster.device);
+  std::vector<std::string> taken;
+  if (!inputs.global_batch) taken.push_back(fmt::format("--global-batch {}", answer.global_batch));
+  if (!inputs.is_dtype_stated) taken.push_back(fmt::format("--dtype {}", answer.dtype));
+  if (!taken.empty()) {
+    answer.notes.push_back(fmt::format("Taken, since not said: {}.", fmt::join(taken, ", ")));
   }
-  Branches branches(network, machine, training, answer);
-  add_rows(branches, plans, inputs.ranks, answer);
+  Branches branches(network, machine, dtype, answer);
+  const bool all_run = add_rows(branches, plans, inputs.ranks, answer);
   return {fits ? report::branch_fit_document(answer) : report::branch_document(answer),
-          branches.all_fit()};
+          all_run && branches.all_fit()};
 }
 
 }  // namespace dlscale::app

@@ -10,7 +10,7 @@ namespace dlscale::app {
 /// An answer of predict_branches().
 struct BranchesAnswer {
   report::Document document;
-  bool fits = false;  ///< whether every plan that was asked for fits its GPUs
+  bool fits = false;  ///< whether every plan that was asked for can run and fits its GPUs
 };
 
 /// Plans of data and branches alone on a cluster of data sheets, for any network, beside data

@@ -30,6 +30,7 @@
 #include "model/parallel/uncertain/measured_points.hpp"
 #include "report/goodput/training_cost_table.hpp"
 #include "report/parallel/parallel_memory.hpp"
+#include "report/parallel/parallel_rows.hpp"
 #include "report/parallel/parallel_table.hpp"
 
 namespace dlscale::app {
@@ -215,17 +216,17 @@ report::Remedies remedies_of(const ParallelCall& call) {
 }
 
 /// The question; what the command line leaves open is usual, and becomes a note.
-ParallelQuestion question_of(const ParallelInputs& inputs, const Network& network,
-                             bool is_dtype_stated, int gpus, std::vector<std::string>& notes) {
+ParallelQuestion question_of(const ParallelInputs& inputs, const Network& network, int gpus,
+                             std::vector<std::string>& notes) {
   ParallelQuestion question;
   question.shape = shape_of(*inputs.training, network);
   question.global_batch = inputs.global_batch.value_or(gpus);
-  question.precision = is_dtype_stated ? precision_of(*inputs.training) : Precision::half;
+  question.precision = inputs.is_dtype_stated ? precision_of(*inputs.training) : Precision::half;
   question.framework = inputs.framework.empty() ? usual_framework : inputs.framework;
   std::vector<std::string> taken;
   if (!inputs.global_batch) taken.push_back(fmt::format("--global-batch {}", gpus));
   if (inputs.framework.empty()) taken.push_back(fmt::format("--framework {}", usual_framework));
-  if (!is_dtype_stated) taken.emplace_back("--dtype bf16");
+  if (!inputs.is_dtype_stated) taken.emplace_back("--dtype bf16");
   if (!taken.empty()) {
     notes.push_back(fmt::format("Taken, since not said: {}.", fmt::join(taken, ", ")));
   }
@@ -236,14 +237,19 @@ ParallelQuestion question_of(const ParallelInputs& inputs, const Network& networ
 std::vector<model::goodput::TrainingCost> costs_of(const ParallelCall& call, const Cluster& cluster,
                                                    const ParallelInputs& inputs) {
   std::vector<model::goodput::TrainingCost> costs;
-  for (const AnsweredPlan& row : call.rows) {
+  const std::vector<std::string> labels = report::plan_labels(call);
+  for (std::size_t i = 0; i < call.rows.size(); ++i) {
+    const AnsweredPlan& row = call.rows[i];
     model::goodput::CostQuestion question = model::goodput::parallel_plan_question(
         cluster, call.question, row.hardware, row.answer, parse_tokens(inputs.tokens));
+    question.label = labels[i];
+    question.fits = row.answer.verdict.fits;
     question.title =
         fmt::format("{} on {} by {}", call.network, call.cluster, parallel::to_text(row.asked));
     question.notes = call.notes;
-    if (!row.answer.verdict.fits) {
-      question.notes.emplace_back("The plan may not fit its devices: --fits has the verdict.");
+    if (!question.fits) {
+      question.notes.push_back(fmt::format("{} may not fit the devices: --fits has the verdict.",
+                                           labels[i].empty() ? "The plan" : "Plan " + labels[i]));
     }
     inputs.cost->apply(question);
     costs.push_back(model::goodput::training_cost(question));
@@ -293,7 +299,6 @@ void PredictParallel::declare(CLI::App& verb) {
       ->needs(plans);
   cores_ = verb.get_option("--cores-per-rank");
   dtype_ = verb.get_option("--dtype");
-  dtype_->description(dtype_->get_description() + "; of plans also fp8, fp4");
   exclude_others(verb, *plans,
                  {"--network",
                   "--sequence",
@@ -326,6 +331,10 @@ bool PredictParallel::states_cores() const {
   return cores_->count() > 0;
 }
 
+bool PredictParallel::states_dtype() const {
+  return dtype_->count() > 0;
+}
+
 bool PredictParallel::has_branches() const {
   return std::ranges::any_of(
       plans_, [](const std::string& text) { return asked_plan(text).plan.branches > 1; });
@@ -346,7 +355,6 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
     output.write(answer.document);
     return fits_ && !answer.fits ? ExitCode::bad_input : ExitCode::ok;
   }
-  const bool is_dtype_stated = dtype_->count() > 0;
   TrainingOptions usual_length = training;
   usual_length.sequence = 0;
   const Network network = usual_length.find_network();
@@ -355,9 +363,8 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   if (!inputs.device.empty()) cluster = with_device(cluster, inputs.device, call.notes);
   call.network = network.name();
   call.cluster = cluster.name;
-  call.dtype = dtype_of(training, is_dtype_stated);
-  call.question =
-      question_of(inputs, network, is_dtype_stated, most_gpus(plans, inputs.ranks), call.notes);
+  call.dtype = dtype_of(training, inputs.is_dtype_stated);
+  call.question = question_of(inputs, network, most_gpus(plans, inputs.ranks), call.notes);
   call.file = &model::parallel_time::parallel_times();
   Answers answers(*call.file, call.question, model::parallel_time::parallel_hardware(cluster, 1));
   if (inputs.measured->is_given()) {

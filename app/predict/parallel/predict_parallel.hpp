@@ -28,6 +28,7 @@ struct ParallelInputs {
   const TrainingOptions* training = nullptr;  ///< not null
   std::string device = {};                    ///< a GPU in place of the cluster's; empty: its own
   std::vector<std::string> ranks;             ///< as typed; may be empty
+  bool is_dtype_stated = false;
   std::optional<std::int64_t> global_batch;
   std::string framework;
   const MeasuredOption* measured = nullptr;  ///< not null
@@ -50,6 +51,7 @@ class PredictParallel {
   [[nodiscard]] bool has_branches() const;
   [[nodiscard]] bool fits() const { return fits_; }
   [[nodiscard]] bool states_cores() const;  ///< whether --cores-per-rank was given
+  [[nodiscard]] bool states_dtype() const;  ///< whether --dtype was given
   /// Answers and writes. With --fits, ExitCode::bad_input if a plan does not fit or cannot run.
   /// Throws ConfigError.
   [[nodiscard]] ExitCode predict(const ParallelInputs& inputs, const DocumentOutput& output) const;

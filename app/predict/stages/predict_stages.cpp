@@ -16,7 +16,6 @@
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
-#include "model/memory/transformer_shape.hpp"
 #include "model/parallel/stages/measured_stages.hpp"
 #include "model/parallel/stages/predict_stages.hpp"
 #include "model/parallel/stages/staged_timeline.hpp"
@@ -39,7 +38,10 @@ void refuse_others(const Network& network, const StagesQuestion& question) {
         network.name(), network.samples()));
   }
   if (question.global_batch) return;
-  throw ConfigError("--parallel leaves the batch of all ranks open. Add --global-batch.");
+  throw ConfigError(
+      fmt::format("--parallel leaves the batch of all ranks open, which is stated for networks "
+                  "that are cut by their layers, as {}. Add --global-batch.",
+                  network.name()));
 }
 
 /// Sets what a rank is: a device, or as many cores of a processor as were stated. Returns the word
@@ -124,9 +126,9 @@ class Stages {
   std::vector<model::StagedPoint> points_ = {};
 };
 
-/// Adds the rows of all plans. One that cannot run is left out with a note, unless it is the only
-/// one.
-void add_staged_rows(const Stages& stages, const std::vector<AskedPlan>& plans,
+/// Adds the rows of all plans, and returns whether all can run. One that cannot is left out with a
+/// note, unless it is the only one.
+bool add_staged_rows(const Stages& stages, const std::vector<AskedPlan>& plans,
                      const std::vector<std::string>& ranks, StagedAnswers& answers) {
   std::vector<std::string> left_out;
   for (const AskedPlan& plan : plans) {
@@ -144,7 +146,8 @@ void add_staged_rows(const Stages& stages, const std::vector<AskedPlan>& plans,
   if (answers.rows.empty()) {
     throw ConfigError(fmt::format("No plan can run. The first {}", left_out.front()));
   }
-  std::ranges::move(left_out, std::back_inserter(answers.notes));
+  answers.notes.insert(answers.notes.end(), left_out.begin(), left_out.end());
+  return left_out.empty();
 }
 
 /// Writes the time line of each plan for ui.perfetto.dev, completely or not at all.
@@ -174,19 +177,11 @@ report::Document document_of(const StagedAnswers& answers, const StagesQuestion&
 
 }  // namespace
 
-bool is_cut_by_layers(const Network& network) {
-  try {
-    (void)model::memory::transformer_shape(network);
-    return false;
-  } catch (const ConfigError&) {
-    return true;
-  }
-}
-
 StagesAnswer stages_answer(const Network& network, const model::Machine& machine, Run run,
                            const StagesQuestion& question) {
   std::vector<AskedPlan> plans;
   std::ranges::transform(question.plans, std::back_inserter(plans), asked_plan);
+  for (const AskedPlan& plan : plans) model::check_stage_axes(network, plan.plan);
   refuse_others(network, question);
   StagedAnswers answers;
   answers.network = network.name();
@@ -198,6 +193,9 @@ StagesAnswer stages_answer(const Network& network, const model::Machine& machine
   const auto [workers, note] = set_ranks(machine.cluster, question.cores_per_rank, run);
   answers.workers = workers;
   if (!note.empty()) answers.notes.push_back(note);
+  if (!question.is_dtype_stated) {
+    answers.notes.push_back(fmt::format("Taken, since not said: --dtype {}.", answers.dtype));
+  }
   answers.notes.insert(answers.notes.end(), question.assumed.begin(), question.assumed.end());
   Stages stages(network, machine, run, answers.global_batch);
   if (question.measured->is_given()) {
@@ -207,15 +205,16 @@ StagesAnswer stages_answer(const Network& network, const model::Machine& machine
     std::ranges::move(stages.measure(plans.front(), points), std::back_inserter(answers.notes));
     std::ranges::transform(points, std::back_inserter(answers.measured), &MeasuredIteration::ranks);
   }
-  add_staged_rows(stages, plans, question.ranks, answers);
+  const bool all_run = add_staged_rows(stages, plans, question.ranks, answers);
   answers.next = fmt::format(
       "{}Next: --explain by stage   --memory   --fits   --notes",
       answers.measured.empty()
           ? fmt::format("Sharper: --measured \"{}=SECONDS s\"   ", answers.rows.front().ranks)
           : "");
   if (!question.trace.empty()) trace_stages(answers, question.trace);
-  const bool all_fit = std::ranges::all_of(
-      answers.rows, [](const StagedAnswer& row) { return row.training.fits(); });
+  const bool all_fit = all_run && std::ranges::all_of(answers.rows, [](const StagedAnswer& row) {
+                         return row.training.fits();
+                       });
   return {document_of(answers, question), all_fit};
 }
 

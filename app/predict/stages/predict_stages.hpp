@@ -12,15 +12,13 @@
 
 namespace dlscale::app {
 
-/// Whether plans cut the network by its layers, since it is not a transformer of equal decoder
-/// layers.
-bool is_cut_by_layers(const Network& network);
-
-/// A question of `predict --parallel` about such a network.
+/// A question of `predict --parallel` about a network that plans cut by its layers, since it is not
+/// a decoder of equal layers.
 struct StagesQuestion {
   std::vector<std::string> plans;  ///< as typed
   std::vector<std::string> ranks;  ///< as typed; may be empty
   std::optional<std::int64_t> global_batch = {};
+  bool is_dtype_stated = true;
   const MeasuredOption* measured = nullptr;  ///< not null
   int cores_per_rank = 0;                    ///< on processors; 0: not stated, a rank is one
   bool fits = false;                         ///< asks for the verdict alone
@@ -34,7 +32,7 @@ struct StagesQuestion {
 
 struct StagesAnswer {
   report::Document document;
-  bool fits = false;  ///< whether each rank's memory holds its need, by every plan
+  bool fits = false;  ///< whether every plan can run, and each rank's memory holds its need
 };
 
 /// Answers by model::predict_stages(), a row for each plan and number of ranks; `run` gives all but

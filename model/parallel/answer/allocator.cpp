@@ -5,19 +5,9 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double giga = 1e9;
-constexpr double gib = 1024.0 * 1024 * 1024;
 constexpr double library_bytes = 1.2e9;
-constexpr double large_device = 100e9;  ///< from which more of the memory is kept back
-constexpr double usable = 0.995;
-constexpr double usable_of_large = 0.95;
 
 }  // namespace
-
-double usable_memory(const DeviceSheet& sheet) {
-  const double printed = sheet.memory.si();
-  return printed / giga * gib * (printed < large_device ? usable : usable_of_large);
-}
 
 MemoryNeed memory_need(const memory::RankMemory& memory, double device_bytes) {
   const int stage = memory.worst(memory::MemoryCounter::reserved).stage;

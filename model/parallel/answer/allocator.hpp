@@ -1,13 +1,8 @@
 #pragma once
-#include "core/cluster/device_file.hpp"
 #include "model/memory/rank_memory.hpp"
 #include "model/parallel/time/constants.hpp"
 
 namespace dlscale::model::parallel_time {
-
-/// Bytes of a device that a process can allocate: the sheet's gigabytes are gibibytes, less 0.5 %,
-/// or 5 % from 100 GB up. [derived from cards that report it]
-double usable_memory(const DeviceSheet& sheet);
 
 /// Memory that the fullest rank reserves, with the low end of its 90 % interval, as shares of what
 /// a device leaves beside libraries (1.2 GB: a context and communicators).

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "core/parallel/schedule/family.hpp"
 #include "model/memory/plan_setup.hpp"
 #include "model/parallel/time/attention.hpp"
@@ -83,7 +84,7 @@ ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus) {
   }
   ParallelHardware hardware;
   hardware.device = load_device_sheet(cluster.device.sheet);
-  hardware.memory = usable_memory(hardware.device);
+  hardware.memory = usable_memory(hardware.device.memory).si();
   hardware.links.node_gpus = cluster.devices_per_node;
   hardware.links.gpus = static_cast<double>(gpus);
   hardware.links.inside = cluster.intra_node.bandwidth.si();

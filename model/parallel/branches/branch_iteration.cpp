@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
 #include "model/parallel/branches/branch_messages.hpp"
@@ -18,6 +19,7 @@
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "model/sgd_iter/kernels/kernel_time.hpp"
+#include "model/sgd_iter/kernels/layer_memory.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "model/topology/topology.hpp"
@@ -235,9 +237,9 @@ Seconds meeting_of(const SheetDelays& delays, Bytes all, Bytes own, const Device
 }
 
 /// In the terms of memory_need(): states by a rank's own parameters, activations as those of its
-/// samples, and what it gathered of the others'.
-Bytes memory_of(const Network& network, const Machine& machine, const Run& run, Bytes own,
-                const std::vector<Exchange>& exchanges, int branches) {
+/// samples, and what it gathered of the others'. Branches add a communicator.
+memory::MemoryEstimate memory_of(const Network& network, const Machine& machine, const Run& run,
+                                 Bytes own, const std::vector<Exchange>& exchanges, int branches) {
   const MemoryNeed need = memory_need(network, machine.cluster.device.kind, run,
                                       memory_traits(network, run.dtype, machine.software));
   const Bytes all(f32_bytes * static_cast<double>(network.parameter_count()));
@@ -245,8 +247,17 @@ Bytes memory_of(const Network& network, const Machine& machine, const Run& run, 
   for (const Exchange& exchange : exchanges) {
     if (exchange.enters) gathered += (branches - 1.0) / branches * exchange.size;
   }
-  return own / all * (need.parameters + need.states) + need.activations + need.gradients +
-         need.batch + gathered;
+  const double share = own / all;
+  const LibraryMemory libraries =
+      library_memory((run.ranks > branches ? 1 : 0) + (branches > 1 ? 1 : 0));
+  const auto sum = [&](Bytes states, Bytes outputs, double library) {
+    return (share * (need.parameters + states) + outputs + gathered).si() + library;
+  };
+  const Bytes beside = need.gradients + need.batch;
+  return {sum(need.states, need.activations + beside, libraries.bytes),
+          sum(need.least_states, need.kept, libraries.low),
+          sum(need.most_states, most_copies * (need.activations + need.scores) + beside,
+              libraries.high)};
 }
 
 /// The part of computing, by times of layers alone, that is in branches.

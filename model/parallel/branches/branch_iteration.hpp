@@ -5,6 +5,7 @@
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
+#include "model/memory/rank_memory.hpp"
 
 namespace dlscale::model {
 
@@ -23,9 +24,10 @@ struct BranchIteration {
   Seconds exchange;  ///< activations of branches, there and back
   Seconds exposed;   ///< gradients that arrive after backward, and the meeting of ranks
   Seconds update;
-  Bytes gradient;        ///< of a rank, over all messages
-  Bytes exchanged;       ///< activations that a rank sends
-  Bytes memory;          ///< of a rank, in the terms of memory_need()
+  Bytes gradient;   ///< of a rank, over all messages
+  Bytes exchanged;  ///< activations that a rank sends
+  /// A rank's memory in the terms of memory_need(), with the ends of its range.
+  memory::MemoryEstimate memory = {};
   double imbalance = 1;  ///< longest path over the mean, of regions of paths
   int regions = 0;
   int branches_on_node = 1;

@@ -126,7 +126,7 @@ void SplitSearch::keep_states(const Split& split) {
         parallel_time::memory_setup_of(framework_->training, job_->setting, at_.plan);
     if (states_.empty()) {
       stages_ = needy_stages(shape, setup);
-      libraries_ = memory::library_memory(setup.axes());
+      libraries_ = library_memory(setup.axes());
     }
     states_.push_back({sharding, states_of(shape, setup, framework_->way, stages_)});
   }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/cluster/device_memory.hpp"
 #include "model/goodput/training_cost.hpp"
 #include "model/memory/implementation.hpp"
 #include "model/parallel/answer/answer.hpp"
@@ -126,7 +127,7 @@ class SplitSearch {
   std::vector<Pipeline> pipelines_;
   std::vector<int> micro_batches_;
   std::vector<StageRange> stages_;  ///< that may need most memory
-  memory::LibraryMemory libraries_;
+  LibraryMemory libraries_;
   std::vector<ShardedStates> states_;
   std::vector<std::size_t> running_;  ///< pipelines without faults for the micro-batch at hand
   std::size_t pipeline_ = 0;          ///< the one at hand

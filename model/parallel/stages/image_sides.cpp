@@ -72,6 +72,18 @@ std::vector<int> even_runs(const std::vector<double>& sizes, int stages) {
   return runs_within(high);
 }
 
+/// The network for images of other sizes, whatever becomes of its weights.
+Network resized(const Network& network, int height, int width) {
+  std::vector<Network::Node> nodes;
+  for (const Layer& layer : network.layers()) {
+    if (std::holds_alternative<Input>(layer.kind)) continue;
+    Network::Node node{layer.name, without_size(layer), {}, layer.relu};
+    for (const LayerId input : layer.inputs) node.inputs.push_back(network.layer(input).name);
+    nodes.push_back(std::move(node));
+  }
+  return {network.name(), {network.input().channels, height, width}, nodes};
+}
+
 /// The largest number from 0 to `most` for which `fits` holds, as it does for all below.
 template <class Fits>
 int largest_that(int most, Fits fits) {
@@ -112,15 +124,21 @@ int halo_rows(const Network& network, LayerId id) {
   return most;
 }
 
-Network with_size(const Network& network, int height, int width) {
-  std::vector<Network::Node> nodes;
+double kept_rows(double height, int strips, int halo) {
+  const int neighbours = std::min(strips - 1, 2);
+  return std::min(height, std::ceil(height / strips) + neighbours * halo);
+}
+
+const Layer* layer_of_all_pixels(const Network& network) {
+  const Network taller = resized(network, 2 * network.input().height, network.input().width);
   for (const Layer& layer : network.layers()) {
-    if (std::holds_alternative<Input>(layer.kind)) continue;
-    Network::Node node{layer.name, without_size(layer), {}, layer.relu};
-    for (const LayerId input : layer.inputs) node.inputs.push_back(network.layer(input).name);
-    nodes.push_back(std::move(node));
+    if (layer.parameter_count() != taller.layer(layer.id).parameter_count()) return &layer;
   }
-  Network sized(network.name(), {network.input().channels, height, width}, nodes);
+  return nullptr;
+}
+
+Network with_size(const Network& network, int height, int width) {
+  Network sized = resized(network, height, width);
   if (sized.parameter_count() == network.parameter_count()) return sized;
   throw ConfigError(
       fmt::format("{} has layers that read all pixels, so it takes images of {} × {} alone. Take a "
@@ -149,9 +167,8 @@ Bytes ImageMemory::of_strip(const ImageTraining& training, int side) const {
     const std::size_t index = layer.id.index();
     const bool is_map = layer.output.height > 1 || layer.output.width > 1;
     const double height = is_map ? std::round(scale * layer.output.height) : 1;
-    const int sides = training.strips > 2 ? 2 : 1;
-    const double rows = std::ceil(height / training.strips) + sides * halo_[index];
-    const double share = std::min(1.0, rows / height) * (is_map ? scale * scale : 1);
+    const double rows = kept_rows(height, training.strips, halo_[index]);
+    const double share = rows / height * (is_map ? scale * scale : 1);
     activations += f32_element * share * elements_[index].kept;
     most_gradients = std::max(most_gradients, share * gradients_[index]);
     if (index == 0) input = f32_element * share * static_cast<double>(layer.output.elements());

@@ -20,6 +20,10 @@ struct ImageTraining {
   int strips = 1;
 };
 
+/// The first layer whose weights depend on the rows of images, as of one that reads all pixels;
+/// nullptr if none.
+const Layer* layer_of_all_pixels(const Network& network);
+
 /// The same network for images of other sizes. Throws ConfigError if they are too small for a
 /// layer, or weights depend on the size, as of layers that read all pixels.
 Network with_size(const Network& network, int height, int width);
@@ -31,6 +35,10 @@ int rows_beside(const Layer& layer);
 /// Rows of a neighbouring strip that readers of a layer's output want; a ReLU hands its readers'
 /// wishes on.
 int halo_rows(const Network& network, LayerId id);
+
+/// Rows of a map of `height` > 0 that a rank keeps, of `strips` ≥ 1 that share it: its own, and
+/// `halo` ≥ 0 of each neighbour (two, or one where there are two strips), at most all.
+double kept_rows(double height, int strips, int halo);
 
 /// Memory of a network for images of any side. A class, because a network of a thousand layers
 /// takes long to count. Outputs are taken to grow with the pixels, which is exact for sides that

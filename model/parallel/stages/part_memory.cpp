@@ -28,6 +28,7 @@ bool has_pixels(const ImageShape& shape) {
 void add_part(const PartMemory& other, PartMemory& rank) {
   rank.states += other.states;
   rank.activations = std::max(rank.activations, other.activations);
+  rank.kept = std::max(rank.kept, other.kept);
   rank.gradients = std::max(rank.gradients, other.gradients);
   rank.batch += other.batch;
 }
@@ -52,11 +53,14 @@ LayerSums::LayerSums(const Network& network, const Run& run, PartMemoryRules rul
   const double loss_copy = element_ < plain_bytes ? plain_bytes : 0;
   parameters_.push_back(0);
   kept_.push_back(0);
+  least_.push_back(0);
+  const std::vector<double> least = least_kept_bytes(network, element_);
   const std::vector<LayerElements> elements = layer_elements(network);
   for (const Layer& layer : network.layers()) {
     const LayerElements& own = elements[layer.id.index()];
     parameters_.push_back(parameters_.back() + static_cast<double>(layer.parameter_count()));
     kept_.push_back(kept_.back() + element_ * own.kept + loss_copy * own.loss);
+    least_.push_back(least_.back() + least[layer.id.index()]);
     makes_pixels_.push_back(has_pixels(layer.output));
     reads_pixels_.push_back(std::ranges::any_of(layer.input_shapes, has_pixels));
   }
@@ -69,6 +73,7 @@ LayerSums LayerSums::with_pixels(double ratio) const {
   for (std::size_t layer = 0; layer < crossing_.size(); ++layer) {
     const double factor = makes_pixels_[layer] ? ratio : 1;
     other.kept_[layer + 1] = other.kept_[layer] + factor * (kept_[layer + 1] - kept_[layer]);
+    other.least_[layer + 1] = other.least_[layer] + factor * (least_[layer + 1] - least_[layer]);
     other.gradients_[layer] = (reads_pixels_[layer] ? ratio : 1) * gradients_[layer];
     other.crossing_[layer] = factor * crossing_[layer];
   }
@@ -80,6 +85,8 @@ LayerSums LayerSums::with_shares(const std::vector<double>& shares) const {
   LayerSums other = *this;
   for (std::size_t layer = 0; layer < shares.size(); ++layer) {
     other.kept_[layer + 1] = other.kept_[layer] + shares[layer] * (kept_[layer + 1] - kept_[layer]);
+    other.least_[layer + 1] =
+        other.least_[layer] + shares[layer] * (least_[layer + 1] - least_[layer]);
     other.gradients_[layer] = shares[layer] * gradients_[layer];
   }
   return other;
@@ -98,9 +105,10 @@ Bytes LayerSums::crossing(std::size_t layer) const {
 }
 
 /// Kept of `live` micro-batches by layers [first, end), with what the part receives.
-Bytes LayerSums::kept_live(std::size_t first, std::size_t end, int live) const {
+Bytes LayerSums::kept_live(const std::vector<double>& kept, std::size_t first, std::size_t end,
+                           int live) const {
   using parallel::Recompute;
-  const Bytes all(samples_ * (kept_[end] - kept_[first]));
+  const Bytes all(samples_ * (kept[end] - kept[first]));
   const Bytes input = first > 0 ? crossing(first - 1) : activations(0);
   switch (rules_.recompute) {
     case Recompute::none:
@@ -111,7 +119,7 @@ Bytes LayerSums::kept_live(std::size_t first, std::size_t end, int live) const {
     case Recompute::block: {
       const std::size_t again =
           std::min(first + static_cast<std::size_t>(rules_.recompute_layers), end);
-      const Bytes dropped(samples_ * (kept_[again] - kept_[first]));
+      const Bytes dropped(samples_ * (kept[again] - kept[first]));
       const Bytes between = again < end ? crossing(again - 1) : Bytes();
       return live * (all - dropped + input + between) + dropped;
     }
@@ -123,7 +131,8 @@ PartMemory LayerSums::part(std::size_t first, std::size_t end, int live) const {
   EXPECT(first < end && end < parameters_.size() && live >= 1);
   PartMemory memory;
   memory.states = Bytes(state_bytes_ * (parameters_[end] - parameters_[first]));
-  memory.activations = kept_live(first, end, live);
+  memory.activations = kept_live(kept_, first, end, live);
+  memory.kept = std::min(memory.activations, kept_live(least_, first, end, live));
   for (std::size_t layer = first; layer < end; ++layer) {
     memory.gradients = std::max(memory.gradients, Bytes(samples_ * gradients_[layer]));
   }

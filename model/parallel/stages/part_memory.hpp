@@ -8,6 +8,7 @@
 #include "core/parallel/schedule/family.hpp"
 #include "core/run/run.hpp"
 #include "model/parallel/stages/network_parts.hpp"
+#include "model/sgd_iter/kernels/layer_memory.hpp"
 
 namespace dlscale::model {
 
@@ -22,12 +23,20 @@ namespace dlscale::model {
 /// Received tensors are those that the cut before the part sends on, and layers read in backward.
 /// [D; GEMS's two copies of the network double states, not activations: one batch at a time,
 /// 10.1109/SC41405.2020.00049] Too low by workspaces of kernels and what allocators lose.
+///
+/// The ends of its range are those of MemoryNeed: only outputs that a product makes anew are kept,
+/// or half the activations more. [D]
 struct PartMemory {
   Bytes states;
   Bytes activations;
   Bytes gradients;
   Bytes batch;
+  Bytes kept;  ///< the least of activations, ≤ them
   [[nodiscard]] Bytes total() const { return states + activations + gradients + batch; }
+  [[nodiscard]] Bytes least() const { return states + kept; }
+  [[nodiscard]] Bytes most() const {
+    return states + most_copies * activations + gradients + batch;
+  }
 };
 
 /// The rules that the memory of parts follows.
@@ -58,7 +67,9 @@ class LayerSums {
   [[nodiscard]] Bytes crossing(std::size_t layer) const;
 
  private:
-  [[nodiscard]] Bytes kept_live(std::size_t first, std::size_t end, int live) const;
+  /// Bytes that stay, where outputs add up by layer as in `kept`.
+  [[nodiscard]] Bytes kept_live(const std::vector<double>& kept, std::size_t first, std::size_t end,
+                                int live) const;
 
   PartMemoryRules rules_;
   double samples_;
@@ -67,6 +78,7 @@ class LayerSums {
   Bytes batch_;
   std::vector<double> parameters_;  ///< of the first layers, by their number
   std::vector<double> kept_;        ///< bytes of a sample, likewise
+  std::vector<double> least_;       ///< of them, likewise
   std::vector<double> gradients_;   ///< bytes of a sample, by layer
   std::vector<double> crossing_;    ///< elements, by layer
   std::vector<bool> makes_pixels_;  ///< by layer: several

@@ -34,25 +34,6 @@ using parallel::PipelineSchedule;
 using parallel::PipelineShape;
 using parallel::Recompute;
 
-void check_axes(const Network& network, const ParallelPlan& plan) {
-  const std::array<std::pair<std::string_view, bool>, 7> others{
-      {{"tensor", plan.tensor > 1},
-       {"sequence_parallel", plan.sequence_parallel},
-       {"tensor_overlap", plan.tensor_overlap.has_value()},
-       {"experts", plan.experts > 1},
-       {"branches", plan.branches > 1},
-       {"zero", plan.zero > 0},
-       {"recompute=selective", plan.recompute == Recompute::selective}}};
-  for (const auto& [name, asked] : others) {
-    if (!asked) continue;
-    throw ConfigError(
-        fmt::format("the plan has {}, and {} is predicted by its layers: in stages, in strips of "
-                    "images (context) and in copies for data parallelism. Leave it out, or take a "
-                    "transformer of equal layers.",
-                    name, network.name()));
-  }
-}
-
 parallel::NetworkFacts facts_of(const Network& network, const ParallelPlan& plan,
                                 std::int64_t global_batch) {
   parallel::NetworkFacts facts;
@@ -120,7 +101,7 @@ class Staged {
     LayerCosts layers = layer_costs(network_, kernels, input, Bound::value);
     sums_.emplace(network_, run_, memory_rules(plan_, machine_.cluster.device.kind));
     if (plan_.context > 1)
-      sums_ = sums_->with_shares(kept_with_neighbours(network_, plan_.context));
+      sums_ = sums_->with_shares(kept_with_neighbours(whole_, network_, plan_.context));
     strip_messages_ = strip_messages(network_, machine_, run_, plan_);
     links_ = stage_links(machine_, run_, plan_);
     const NetworkParts parts(network_, cut(layers));
@@ -157,6 +138,7 @@ class Staged {
   [[nodiscard]] Seconds input_time(const LayerCosts& layers) const;
   [[nodiscard]] Seconds again(const LayerCosts& layers, std::size_t first, std::size_t end) const;
   [[nodiscard]] Seconds adding(Bytes gradients) const;
+  [[nodiscard]] LibraryMemory libraries() const;
 
   const Network& whole_;    ///< for whole images
   const Network& network_;  ///< as a rank computes it
@@ -246,7 +228,7 @@ std::vector<int> Staged::cut(const LayerCosts& costs) const {
     if (!links_.empty()) own.message = 2 * links_.front().time(sums_->crossing(layer));
   }
   std::optional<std::vector<int>> found;
-  const Bytes memory = memory_of_rank(stated_.cluster, run_);
+  const Bytes memory = memory_of_rank(stated_.cluster, run_) - Bytes(libraries().bytes);
   const bool one_part = schedule_.copies == 1 && plan_.chunks == 1;
   if (memory > Bytes() && one_part && plan_.recompute == Recompute::none) {
     found = cut_into_stages(layers, parts,
@@ -390,8 +372,16 @@ void Staged::add_errors(const NetworkParts& parts, const KernelTimes& kernels,
   errors.pipeline = pipeline_errors(plan_.stages * plan_.context);
 }
 
+LibraryMemory Staged::libraries() const {
+  if (machine_.cluster.device.kind == DeviceKind::cpu) return {};
+  constexpr std::array axes{parallel::Axis::data, parallel::Axis::context, parallel::Axis::stages};
+  return library_memory(static_cast<int>(std::ranges::count_if(
+      axes, [&](parallel::Axis axis) { return parallel::ranks_along(axis, plan_) > 1; })));
+}
+
 void Staged::add_memory(const NetworkParts& parts) {
   result_.memory = rank_memories(*sums_, parts, schedule_.copies, result_.pipeline.live);
+  result_.libraries = libraries();
   result_.device_memory = memory_of_rank(stated_.cluster, run_);
 }
 
@@ -438,15 +428,38 @@ std::size_t StagedTraining::fullest() const {
   return static_cast<std::size_t>(most - memory.begin());
 }
 
+memory::MemoryEstimate StagedTraining::need(std::size_t rank) const {
+  const PartMemory& own = memory[rank];
+  return {own.total().si() + libraries.bytes, own.least().si() + libraries.low,
+          own.most().si() + libraries.high};
+}
+
 bool StagedTraining::fits() const {
-  return device_memory > Bytes() && std::ranges::all_of(memory, [&](const PartMemory& rank) {
-           return rank.total() <= device_memory;
-         });
+  return device_memory > Bytes() && need(fullest()).bytes <= device_memory.si();
+}
+
+void check_stage_axes(const Network& network, const ParallelPlan& plan) {
+  const std::array<std::pair<std::string_view, bool>, 7> others{
+      {{"tensor", plan.tensor > 1},
+       {"sequence_parallel", plan.sequence_parallel},
+       {"tensor_overlap", plan.tensor_overlap.has_value()},
+       {"experts", plan.experts > 1},
+       {"branches", plan.branches > 1},
+       {"zero", plan.zero > 0},
+       {"recompute=selective", plan.recompute == Recompute::selective}}};
+  for (const auto& [name, asked] : others) {
+    if (!asked) continue;
+    throw ConfigError(
+        fmt::format("the plan has {}, and {} is predicted by its layers: in stages, in strips of "
+                    "images (context) and in copies for data parallelism. Leave it out, or take a "
+                    "transformer of equal layers.",
+                    name, network.name()));
+  }
 }
 
 StagedTraining predict_stages(const Network& read, const Machine& machine, const Run& run,
                               const ParallelPlan& plan, std::int64_t global_batch) {
-  check_axes(read, plan);
+  check_stage_axes(read, plan);
   const Network whole = as_run(read, run);
   const Network network = strip_of(whole, plan.context);
   return Staged(whole, network, machine, run, plan, global_batch).find();

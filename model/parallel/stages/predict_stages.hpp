@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "core/base/units.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "core/network/network.hpp"
 #include "core/parallel/plan.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
+#include "model/memory/rank_memory.hpp"
 #include "model/parallel/pipeline/closed_form.hpp"
 #include "model/parallel/pipeline/simulation.hpp"
 #include "model/parallel/stages/part_exchange.hpp"
@@ -53,7 +55,8 @@ struct StagedTraining : StagedIteration {
   double efficiency = 0;  ///< speedup / devices
   std::optional<StageErrors> errors;  ///< of `total`; absent for machines that were measured
   std::vector<PartMemory> memory;     ///< by rank
-  Bytes device_memory;                ///< of a rank; 0: unknown
+  LibraryMemory libraries = {};       ///< of each rank; 0 on processors
+  Bytes device_memory;                ///< that a rank can allocate; 0: unknown
   std::vector<Note> notes;
   /// Ends of the 90 % interval of an iteration; `total` without one.
   [[nodiscard]] Seconds low() const;
@@ -66,9 +69,15 @@ struct StagedTraining : StagedIteration {
   [[nodiscard]] std::string_view bound() const;
   /// The rank whose need of memory is greatest.
   [[nodiscard]] std::size_t fullest() const;
+  /// Memory of a rank with libraries, and the ends of its range.
+  [[nodiscard]] memory::MemoryEstimate need(std::size_t rank) const;
   /// Whether each rank's memory holds its need; false where the memory is unknown.
   [[nodiscard]] bool fits() const;
 };
+
+/// Throws ConfigError for a plan with axes other than data, context and stages, or with other ways
+/// that only transformers of equal layers have.
+void check_stage_axes(const Network& network, const parallel::ParallelPlan& plan);
 
 /// Predicts an iteration of any network whose layers are cut into the stages of a pipeline, on
 /// data × context × stages ranks. Pure, as predict().

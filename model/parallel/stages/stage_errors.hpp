@@ -39,7 +39,8 @@ TimeFactors exchange_errors(const Network& network, const Machine& machine, cons
                             const NetworkParts& parts, const std::vector<PartExchange>& exchanges,
                             Seconds alone);
 
-/// Also of strips of images, whose time no published training decides. `ranks` ≥ 1: of a pipeline.
+/// Also of strips of images: a judgement, for no published training decides their time. `ranks` ≥
+/// 1: of a pipeline.
 TimeFactors pipeline_errors(int ranks);
 
 }  // namespace dlscale::model

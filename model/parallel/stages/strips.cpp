@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "model/parallel/stages/image_sides.hpp"
@@ -16,19 +18,47 @@ int neighbours_of(int strips) {
   return strips > 2 ? 2 : 1;
 }
 
-/// Refuses more strips than some map has rows, since a rank would have none of it.
-void check_rows(const Network& network, int strips) {
-  const Layer* smallest = nullptr;
+/// The smallest map that a filter of several rows reads, of which each rank needs a row; nullptr if
+/// there is none.
+const Layer* lowest_map(const Network& network) {
+  const Layer* lowest = nullptr;
   const auto rows_of = [](const Layer& layer) { return layer.input_shapes.front().height; };
   for (const Layer& layer : network.layers()) {
     if (layer.input_shapes.empty() || rows_beside(layer) == 0) continue;
-    if (smallest == nullptr || rows_of(layer) < rows_of(*smallest)) smallest = &layer;
+    if (lowest == nullptr || rows_of(layer) < rows_of(*lowest)) lowest = &layer;
   }
-  if (smallest == nullptr || rows_of(*smallest) >= strips) return;
+  return lowest;
+}
+
+int rows_of_strip(const Network& network, int strips) {
+  return (network.input().height + strips - 1) / strips;
+}
+
+/// The network of a strip; nothing where it is too low for some layer.
+std::optional<Network> strip_that_runs(const Network& network, int strips) {
+  const Layer* lowest = lowest_map(network);
+  if (lowest != nullptr && lowest->input_shapes.front().height < strips) return {};
+  try {
+    return with_size(network, rows_of_strip(network, strips), network.input().width);
+  } catch (const ConfigError&) {
+    return {};
+  }
+}
+
+/// Says that strips are too low, and how many can be.
+[[noreturn]] void refuse_low_strips(const Network& network, int strips) {
+  const Layer* lowest = lowest_map(network);
+  const bool is_by_map = lowest != nullptr && lowest->input_shapes.front().height < strips;
+  const std::string why =
+      is_by_map ? fmt::format("layer \"{}\" of {} reads maps of {} rows", lowest->name,
+                              network.name(), lowest->input_shapes.front().height)
+                : fmt::format("strips of {} rows are too low for the layers of {}",
+                              rows_of_strip(network, strips), network.name());
+  int most = is_by_map ? lowest->input_shapes.front().height : strips - 1;
+  while (most > 1 && !strip_that_runs(network, most)) --most;
   throw ConfigError(fmt::format(
-      "context {} cuts images into as many strips, and layer \"{}\" of {} reads maps of "
-      "{} rows. Take at most {}.",
-      strips, smallest->name, network.name(), rows_of(*smallest), rows_of(*smallest)));
+      "context {} cuts images into as many strips of rows, and {}. {}", strips, why,
+      most > 1 ? fmt::format("Take a context of at most {}.", most) : "Leave context out."));
 }
 
 }  // namespace
@@ -42,9 +72,14 @@ Network strip_of(const Network& network, int strips) {
         "images alone. Leave it out, or take a transformer of equal layers.",
         network.name()));
   }
-  check_rows(network, strips);
-  const int rows = (network.input().height + strips - 1) / strips;
-  return with_size(network, rows, network.input().width);
+  if (const Layer* whole = layer_of_all_pixels(network)) {
+    throw ConfigError(fmt::format(
+        "context {} cuts images into strips of rows, and layer \"{}\" of {} reads all pixels at "
+        "once. Leave context out, or take a network that pools them first.",
+        strips, whole->name, network.name()));
+  }
+  if (auto strip = strip_that_runs(network, strips)) return std::move(*strip);
+  refuse_low_strips(network, strips);
 }
 
 std::vector<Seconds> strip_messages(const Network& strip, const Machine& machine, const Run& run,
@@ -64,12 +99,13 @@ std::vector<Seconds> strip_messages(const Network& strip, const Machine& machine
   return times;
 }
 
-std::vector<double> kept_with_neighbours(const Network& strip, int strips) {
+std::vector<double> kept_with_neighbours(const Network& whole, const Network& strip, int strips) {
   std::vector<double> shares;
   for (const Layer& layer : strip.layers()) {
     const bool is_map = layer.output.height > 1 || layer.output.width > 1;
-    const int beside = is_map ? neighbours_of(strips) * halo_rows(strip, layer.id) : 0;
-    shares.push_back(1 + static_cast<double>(beside) / layer.output.height);
+    const int height = whole.layer(layer.id).output.height;
+    shares.push_back(
+        is_map ? kept_rows(height, strips, halo_rows(strip, layer.id)) / layer.output.height : 1);
   }
   return shares;
 }

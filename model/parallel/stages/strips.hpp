@@ -14,8 +14,8 @@ namespace dlscale::model {
 
 /// The network as each of `strips` ≥ 1 ranks computes it: for images of ⌈H / strips⌉ rows. A
 /// filter's padding stands for the rows that it reads of its neighbours. Throws ConfigError for
-/// sequences, for more strips than a map that a filter of several rows reads has rows, and as
-/// with_size() does.
+/// sequences, for networks with a layer_of_all_pixels(), for more strips than a map that a filter
+/// of several rows reads has rows, and for strips too low for a layer.
 Network strip_of(const Network& network, int strips);
 
 /// By layer: time in which a rank receives the rows that the layer reads of neighbouring strips, of
@@ -29,7 +29,8 @@ Network strip_of(const Network& network, int strips);
 std::vector<Seconds> strip_messages(const Network& strip, const Machine& machine, const Run& run,
                                     const parallel::ParallelPlan& plan);
 
-/// By layer: rows of a strip's output with those of neighbours that it keeps, over the rows alone.
-std::vector<double> kept_with_neighbours(const Network& strip, int strips);
+/// By layer: rows of a strip's output with those of neighbours that it keeps (kept_rows()), over
+/// the rows alone. `strip` is strip_of() of the network `whole`.
+std::vector<double> kept_with_neighbours(const Network& whole, const Network& strip, int strips);
 
 }  // namespace dlscale::model

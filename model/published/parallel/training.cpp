@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "model/memory/implementation.hpp"
 #include "model/parallel/time/attention.hpp"
 
@@ -237,7 +238,7 @@ ParallelTraining parallel_training(const ScalingCase& training, const DeviceCata
   read.given = given_points(training, read.plan, read.schedule);
   read.framework = training.run.framework;
   read.is_family_named = family.is_named;
-  read.device_bytes = usable_memory(sheet);
+  read.device_bytes = usable_memory(sheet.memory).si();
   read.is_recompute_known = training.run.parallel.recompute != "unknown";
   return read;
 }

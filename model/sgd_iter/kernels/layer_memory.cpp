@@ -28,6 +28,30 @@ bool holds_scores(const Layer& layer) {
   return is_any_of<AttentionScores, AttentionSoftmax, RelativePositions, RelativeScores>(layer);
 }
 
+/// The only layer that reads an output; nullptr if several do, or none.
+const Layer* only_reader(const Network& network, LayerId id) {
+  const std::vector<LayerId>& readers = network.consumers(id);
+  return readers.size() == 1 ? &network.layer(readers.front()) : nullptr;
+}
+
+/// Share of an output's elements that a pooling leaves, if nothing but the pooling reads it;
+/// else 1.
+double share_after_pooling(const Network& network, const Layer& layer) {
+  const Layer* reader = only_reader(network, layer.id);
+  while (reader != nullptr && is_any_of<Relu, Dropout, Concat>(*reader)) {
+    reader = only_reader(network, reader->id);
+  }
+  if (reader == nullptr || !is_any_of<Pooling>(*reader)) return 1;
+  return static_cast<double>(reader->output.elements()) /
+         static_cast<double>(reader->input_shapes.front().elements());
+}
+
+/// Whether only a loss reads its output.
+bool ends_in_loss(const Network& network, const Layer& layer) {
+  const Layer* reader = only_reader(network, layer.id);
+  return reader != nullptr && is_loss(reader->kind);
+}
+
 }  // namespace
 
 std::vector<LayerElements> layer_elements(const Network& network) {
@@ -45,6 +69,22 @@ std::vector<LayerElements> layer_elements(const Network& network) {
     } else if (read_again[layer.id.index()]) {
       (holds_scores(layer) ? own.scores : own.kept) = elements;
     }
+  }
+  return all;
+}
+
+std::vector<double> least_kept_bytes(const Network& network, double element) {
+  constexpr double place_bytes = 1;  // of a maximum in its window
+  std::vector<double> all(network.layers().size());
+  for (const Layer& layer : network.layers()) {
+    if (!is_any_of<Input, Convolution, TransposedConvolution, FullyConnected, Linear, ExpertLinear,
+                   AttentionContext>(layer) ||
+        ends_in_loss(network, layer)) {
+      continue;
+    }
+    const auto elements = static_cast<double>(layer.output.elements());
+    const double pooled = share_after_pooling(network, layer) * elements;
+    all[layer.id.index()] = std::min(element * elements, (element + place_bytes) * pooled);
   }
   return all;
 }

@@ -17,6 +17,14 @@ struct LayerElements {
 /// that one's place. With attention only those are that backward reads (kept_outputs.hpp).
 std::vector<LayerElements> layer_elements(const Network& network);
 
+/// Outputs with the copies that frameworks keep and what their allocators lose, at most, over those
+/// of LayerElements. [D: as MemoryNeed]
+inline constexpr double most_copies = 1.5;
+
+/// By layer: bytes of one sample that backward reads and could compute anew only at the cost of a
+/// product, with elements of that size.
+std::vector<double> least_kept_bytes(const Network& network, double element);
+
 /// By layer: bytes of one sample of the gradients that the data pass of its backward reads and
 /// writes, with elements of that size; 0 where it has none. A loss in 16 bits has f32 beside.
 std::vector<double> gradient_bytes(const Network& network, double element, bool fused_attention);

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "model/roofline/sheet/step_times.hpp"
 #include "model/sgd_iter/kernels/layer_memory.hpp"
 #include "model/topology/topology.hpp"
@@ -19,17 +20,6 @@ namespace dlscale::model {
 namespace {
 
 constexpr double f32_bytes = 4;
-
-/// The only layer that reads an output; nullptr if several do, or none.
-const Layer* only_reader(const Network& network, LayerId id) {
-  const std::vector<LayerId>& readers = network.consumers(id);
-  return readers.size() == 1 ? &network.layer(readers.front()) : nullptr;
-}
-
-template <class... Kinds>
-bool is_one_of(const Layer& layer) {
-  return (std::holds_alternative<Kinds>(layer.kind) || ...);
-}
 
 /// Elements of outputs that stay from forward to backward, for one sample.
 LayerElements kept_of(const Network& network) {
@@ -42,39 +32,10 @@ LayerElements kept_of(const Network& network) {
   return sum;
 }
 
-/// Share of an output's elements that a pooling leaves, if nothing but the pooling reads it;
-/// else 1.
-double share_after_pooling(const Network& network, const Layer& layer) {
-  const Layer* reader = only_reader(network, layer.id);
-  while (reader != nullptr && is_one_of<Relu, Dropout, Concat>(*reader)) {
-    reader = only_reader(network, reader->id);
-  }
-  if (reader == nullptr || !is_one_of<Pooling>(*reader)) return 1;
-  return static_cast<double>(reader->output.elements()) /
-         static_cast<double>(reader->input_shapes.front().elements());
-}
-
-/// Whether only a loss reads its output.
-bool ends_in_loss(const Network& network, const Layer& layer) {
-  const Layer* reader = only_reader(network, layer.id);
-  return reader != nullptr && is_loss(reader->kind);
-}
-
 /// Bytes of one sample that backward reads and could compute anew only at the cost of a product.
-double least_kept_bytes(const Network& network, double element) {
-  constexpr double place_bytes = 1;  // of a maximum in its window
-  double sum = 0;
-  for (const Layer& layer : network.layers()) {
-    if (!is_one_of<Input, Convolution, TransposedConvolution, FullyConnected, Linear, ExpertLinear,
-                   AttentionContext>(layer) ||
-        ends_in_loss(network, layer)) {
-      continue;
-    }
-    const auto elements = static_cast<double>(layer.output.elements());
-    const double pooled = share_after_pooling(network, layer) * elements;
-    sum += std::min(element * elements, (element + place_bytes) * pooled);
-  }
-  return sum;
+double least_kept_of(const Network& network, double element) {
+  const std::vector<double> layers = least_kept_bytes(network, element);
+  return std::accumulate(layers.begin(), layers.end(), 0.0);
 }
 
 /// Bytes of the gradients that the backward pass of one layer reads and writes, for one sample.
@@ -109,6 +70,12 @@ std::string memory_obstacle(const Network& network, const Cluster& cluster, cons
       cluster.device.name);
 }
 
+/// A rank beside others also keeps a communicator.
+LibraryMemory libraries_of(DeviceKind device, const Run& run) {
+  if (device == DeviceKind::cpu) return {};
+  return library_memory(run.ranks > 1 ? 1 : 0);
+}
+
 /// States of the optimiser, in numbers of f32 a parameter.
 struct OptimiserStates {
   int least;
@@ -136,8 +103,8 @@ MemoryTraits memory_traits(const Network& network, DType dtype,
 }
 
 Bytes MemoryNeed::most() const {
-  constexpr double copies = 1.5;
-  return parameters + most_states + copies * (activations + scores) + gradients + batch + libraries;
+  return parameters + most_states + most_copies * (activations + scores) + gradients + batch +
+         Bytes(libraries.high);
 }
 
 MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run,
@@ -154,7 +121,6 @@ MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run
   const auto with = [&](double gradient, int numbers) {
     return Bytes((gradient + low + f32_bytes * numbers) * parameters);
   };
-  constexpr Bytes most_of_libraries(1.5e9);
   return {.parameters = Bytes(f32_bytes * parameters),
           .states = with(f32_bytes, states.usual),
           .activations =
@@ -162,20 +128,21 @@ MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run
           .gradients = Bytes(samples * most_gradient_bytes(network, element, fused)),
           .batch = Bytes(samples * travelling(network, device, run)),
           .least_states = with(element, states.least),
-          .kept = Bytes(samples * least_kept_bytes(network, element)),
+          .kept = Bytes(samples * least_kept_of(network, element)),
           .most_states = with(f32_bytes, states.most),
           .scores = Bytes(traits.fused_attention ? 0 : scores),
-          .libraries = device == DeviceKind::gpu ? most_of_libraries : Bytes()};
+          .libraries = libraries_of(device, run)};
 }
 
-/// Only parameters and states do not grow with the batch.
+/// Only parameters, states and libraries do not grow with the batch.
 int largest_batch(const Network& network, DeviceKind device, const Run& run, Bytes memory,
                   MemoryBound bound, const MemoryTraits& traits) {
   Run one = run;
   one.batch = 1;
   const MemoryNeed need = memory_need(network, device, one, traits);
   const bool least = bound == MemoryBound::least;
-  const Bytes fixed = need.parameters + (least ? need.least_states : need.states);
+  const Bytes fixed = need.parameters + (least ? need.least_states + Bytes(need.libraries.low)
+                                               : need.states + Bytes(need.libraries.bytes));
   if (memory <= fixed) return 0;
   const Bytes grows = (least ? need.least() : need.total()) - fixed;
   const double samples = std::floor((memory - fixed) / grows);
@@ -183,7 +150,7 @@ int largest_batch(const Network& network, DeviceKind device, const Run& run, Byt
 }
 
 Bytes memory_of_rank(const Cluster& cluster, const Run& run) {
-  if (cluster.device.kind == DeviceKind::gpu) return cluster.device.memory;
+  if (cluster.device.kind == DeviceKind::gpu) return usable_memory(cluster.device);
   const int sharers = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
   return static_cast<double>(cluster.devices_per_node) / sharers * cluster.device.memory;
 }

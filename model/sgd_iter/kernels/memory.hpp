@@ -6,6 +6,7 @@
 
 #include "core/base/units.hpp"
 #include "core/cluster/cluster.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "core/network/network.hpp"
 #include "core/run/compute_traits.hpp"
 #include "core/run/run.hpp"
@@ -36,11 +37,12 @@ MemoryTraits memory_traits(const Network& network, DType dtype,
 ///   gradients   N e max_l (A_l + Σ A of its inputs): of the layer whose backward needs most,
 ///               those of losses again in f32
 ///   batch       the next one, while it is copied to a device with its own memory
+///   libraries   library_memory() of a GPU, with messages where there are several ranks
 /// The sum is somewhat low. It leaves out kernel workspaces, padding of layouts, and gradients kept
 /// beside those of the largest layer. It also leaves out the layers' state for backward (places of
 /// maxima, masks, statistics).
 ///
-/// The least that it takes, however it is done:
+/// The least that it takes, however it is done, beside the least of libraries:
 ///   least_states  eΨ gradients + 4sΨ (+ eΨ weights in 16 bits), s = 0 if unknown
 ///   kept          N e (A_input + Σ A_l over products, fused attention being one): backward can
 ///                 compute all other outputs anew at little cost. An output that only a pooling
@@ -52,22 +54,24 @@ MemoryTraits memory_traits(const Network& network, DType dtype,
 ///   most_states   as states, with s = 2 if unknown
 ///   scores        N e (heads T S) of each attention that is not known to be fused
 ///   and half the activations more, for copies that frameworks keep and for what their allocators
-///   lose, with 1.5 GB of the libraries' own [D: trainings of nanotron need 1.1 to 1.2 times
-///   total(), tests/model/memory_test.cpp]
+///   lose, with the most of libraries [D: trainings of nanotron need 1.1 to 1.2 times what total()
+///   counts beside libraries, tests/model/memory_test.cpp]
 struct MemoryNeed {
   Bytes parameters;
   Bytes states;
   Bytes activations;
   Bytes gradients;
   Bytes batch;
-  Bytes least_states;  ///< ≤ states
-  Bytes kept;          ///< ≤ activations
-  Bytes most_states;   ///< ≥ states
-  Bytes scores;        ///< 0 where attention is fused, or activations have them
-  Bytes libraries;     ///< at most; 0 on processors
-  [[nodiscard]] Bytes least() const { return parameters + least_states + kept; }
+  Bytes least_states;            ///< ≤ states
+  Bytes kept;                    ///< ≤ activations
+  Bytes most_states;             ///< ≥ states
+  Bytes scores;                  ///< 0 where attention is fused, or activations have them
+  LibraryMemory libraries = {};  ///< 0 on processors
+  [[nodiscard]] Bytes least() const {
+    return parameters + least_states + kept + Bytes(libraries.low);
+  }
   [[nodiscard]] Bytes total() const {
-    return parameters + states + activations + gradients + batch;
+    return parameters + states + activations + gradients + batch + Bytes(libraries.bytes);
   }
   [[nodiscard]] Bytes most() const;
 };
@@ -86,10 +90,8 @@ enum class MemoryBound {
 int largest_batch(const Network& network, DeviceKind device, const Run& run, Bytes memory,
                   MemoryBound bound, const MemoryTraits& traits = {});
 
-/// Memory that the cluster states for each rank; on processors, ranks of a node share it. 0 where
-/// it states none. Of GPUs from 12 GB up, the gigabytes of a data sheet lie within 6 % of what
-/// parallel plans take: the larger bytes that a process can allocate, less what libraries need
-/// (model/parallel/answer/allocator.hpp). Here neither counts.
+/// Memory that a rank can allocate: usable_memory() of its GPU; on processors, ranks of a node
+/// share what the cluster states. 0 where it states none.
 Bytes memory_of_rank(const Cluster& cluster, const Run& run);
 
 /// The reason why check_memory() rejects run.batch as a share of `global_batch`, and what to ask
@@ -97,9 +99,8 @@ Bytes memory_of_rank(const Cluster& cluster, const Run& run);
 std::string share_obstacle(const Network& network, const Cluster& cluster, const Run& run,
                            std::int64_t global_batch, const MemoryTraits& traits = {});
 
-/// Throws ConfigError if least() exceeds the memory that the cluster states for each rank (on
-/// processors, ranks of a node share it). Adds a note if only total() exceeds it: such trainings
-/// may run. Skips clusters and machines that state none.
+/// Throws ConfigError if least() exceeds memory_of_rank(). Adds a note if only total() exceeds it:
+/// such trainings may run. Skips clusters and machines that state none.
 void check_memory(const Network& network, const Cluster& cluster, const Run& run, Notes& notes,
                   const MemoryTraits& traits = {});
 

@@ -7,6 +7,7 @@
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/cluster/device_file.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "model/memory/plan_setup.hpp"
 #include "model/parallel/answer/allocator.hpp"
@@ -17,6 +18,7 @@
 #include "model/published/cases/case_file.hpp"
 #include "model/published/parallel/predictor.hpp"
 #include "model/published/parallel/training.hpp"
+#include "model/sgd_iter/kernels/memory.hpp"
 #include "tests/model/parallel/asked_plan.hpp"
 
 /// Plans of a user, by the same functions as published trainings.
@@ -109,7 +111,7 @@ TEST(UsableMemory, IsAboutWhatDataParallelismTakes) {
   int compared = 0;
   for (const DeviceSheet& sheet : sheets().sheets()) {
     if (sheet.memory < Bytes(12e9)) continue;
-    const double left = usable_memory(sheet) - memory::library_memory(1).bytes;
+    const double left = usable_memory(sheet.memory).si() - library_memory(1).bytes;
     EXPECT_NEAR(left / sheet.memory.si(), 1, 0.06) << sheet.name;
     ++compared;
   }
@@ -394,6 +396,14 @@ TEST(ParallelHardwares, AreOfClustersOfGpus) {
   EXPECT_EQ(hardware.links.node_gpus, 8);
   EXPECT_NEAR(hardware.memory / 1e9, 85.5, 0.1);
   EXPECT_THROW(parallel_hardware(load_cluster("stampede2_skx"), 8), ConfigError);
+}
+
+/// A device has one capacity, whatever the question.
+TEST(Memory, OfADeviceIsTheSameInAllModels) {
+  for (const char* name : {"dgx_h100", "p40x16", "h200x8"}) {
+    const Cluster cluster = load_cluster(name);
+    EXPECT_EQ(memory_of_rank(cluster, {}).si(), parallel_hardware(cluster, 1).memory) << name;
+  }
 }
 
 }  // namespace

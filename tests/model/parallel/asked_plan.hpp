@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/cluster/device_file.hpp"
+#include "core/cluster/device_memory.hpp"
 #include "core/parallel/plan_text.hpp"
-#include "model/parallel/answer/allocator.hpp"
 #include "model/parallel/answer/answer.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/parallel/training.hpp"
@@ -44,7 +44,7 @@ class Asked {
     question_.compiled = training.run.parallel.compile;
     if (training.run.parallel.async_tp == true) plan_.tensor_overlap = true;
     hardware_.device = sheets().at(training.cluster.gpu);
-    hardware_.memory = usable_memory(hardware_.device);
+    hardware_.memory = usable_memory(hardware_.device.memory).si();
     hardware_.links = read_.setting.collectives.links();
   }
 

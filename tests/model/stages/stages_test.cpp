@@ -87,7 +87,10 @@ TEST(Stages, OneStageNeedsTheMemoryOfARank) {
     run.batch = 16;
     const MemoryNeed need = memory_need(one.network, DeviceKind::gpu, run);
     ASSERT_EQ(staged.memory.size(), 1U);
-    EXPECT_NEAR(staged.memory.front().total() / need.total(), 1, 1e-9) << name;
+    EXPECT_NEAR(staged.need(0).bytes / need.total().si(), 1, 1e-9) << name;
+    EXPECT_NEAR(staged.memory.front().kept / need.kept, 1, 1e-9) << name;
+    EXPECT_LT(staged.need(0).low, staged.need(0).bytes) << name;
+    EXPECT_GT(staged.need(0).high, staged.need(0).bytes) << name;
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/parallel/plan_text.hpp"
@@ -98,7 +100,6 @@ TEST(Strips, GoWithStagesAndCopies) {
   EXPECT_LE(training.speedup, 8);
 }
 
-/// As the memory of image sides has it.
 /// Rows come again for the layers that are computed again, and for no others.
 TEST(Strips, ReceiveRowsAnewForWhatIsComputedAgain) {
   Staged staged = large_images();
@@ -114,6 +115,7 @@ TEST(Strips, ReceiveRowsAnewForWhatIsComputedAgain) {
   EXPECT_LT(block, full);
 }
 
+/// As the memory of image sides has it.
 TEST(Strips, NeedTheMemoryOfTheirRows) {
   const Network network = load_network("resnet110_v2");
   Staged staged(with_side(network, 1024), "v100x16_ib100");
@@ -122,12 +124,47 @@ TEST(Strips, NeedTheMemoryOfTheirRows) {
   EXPECT_NEAR(need / ImageMemory(network).need({.strips = 4}, 1024), 1, 0.02);
 }
 
+/// Each number of strips up to the named one runs.
+TEST(Strips, RunAsFarAsTheRefusalSays) {
+  const Network network = load_network("inception_v4");
+  const std::string refusal = config_error([&] { (void)strip_of(network, 16); });
+  const std::size_t at = refusal.find("at most ");
+  ASSERT_NE(at, std::string::npos) << refusal;
+  const int most = std::stoi(refusal.substr(at + 8));
+  EXPECT_NO_THROW((void)strip_of(network, most));
+  EXPECT_THROW((void)strip_of(network, most + 1), ConfigError);
+}
+
+/// Four strips of four rows each read two rows of both neighbours: all four, and no fifth.
+TEST(Strips, KeepNoMoreThanTheMap) {
+  EXPECT_EQ(kept_rows(4, 4, 2), 4);
+  EXPECT_EQ(kept_rows(8, 4, 1), 4);
+  EXPECT_EQ(kept_rows(8, 2, 1), 5);  // one neighbour
+  EXPECT_EQ(kept_rows(7, 1, 3), 7);
+  const Network whole = load_network("resnet50");
+  const Network strip = strip_of(whole, 7);
+  const std::vector<double> shares = kept_with_neighbours(whole, strip, 7);
+  for (const Layer& layer : strip.layers()) {
+    EXPECT_LE(shares[layer.id.index()] * layer.output.height, whole.layer(layer.id).output.height)
+        << layer.name;
+  }
+}
+
 TEST(Strips, RefuseWhatCannotBeCut) {
   const auto refusal = [](const char* name, int strips) {
     return config_error([&] { (void)strip_of(load_network(name), strips); });
   };
-  expect_contains(refusal("vgg16", 2), "read all pixels");
-  expect_contains(refusal("resnet50", 16), "Take at most 7");
+  for (const char* name : {"vgg16", "alexnet", "googlenet", "vit_base"}) {
+    for (const int strips : {2, 4}) {
+      expect_contains(refusal(name, strips), "reads all pixels at once. Leave context out");
+    }
+  }
+  expect_contains(refusal("vgg16", 2), "context 2 cuts images into strips");
+  expect_contains(refusal("vgg16", 2), "layer \"fc6\"");
+  expect_contains(refusal("resnet50", 16), "reads maps of 7 rows. Take a context of at most 7.");
+  const std::string inception = refusal("inception_v4", 8);
+  expect_contains(inception, "context 8 cuts images into as many strips of rows");
+  expect_contains(inception, "Take a context of at most ");
   expect_contains(refusal("bert_base", 2), "context");
 }
 
