@@ -108,6 +108,7 @@ void Reduction::add(const Reduction& other) {
   timed_ += other.timed_;
   missed_ += other.missed_;
   exceeded_ += other.exceeded_;
+  simulated_ += other.simulated_;
   of_splits_.insert(of_splits_.end(), other.of_splits_.begin(), other.of_splits_.end());
   for (std::size_t i = 0; i < by_value_.size(); ++i) {
     for (const ValueBest& each : other.by_value_[i]) keep_value(i, each.value, each.best);

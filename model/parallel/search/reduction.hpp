@@ -54,6 +54,8 @@ class Reduction {
   void miss(const PlanPoint& point, double excess);
   /// A plan that fits, whose whole training takes `excess` > 0 times more than a limit.
   void exceed(const PlanPoint& point, double excess);
+  /// A pipeline was simulated.
+  void count_simulation() { ++simulated_; }
   /// Ends the plans of one split.
   void end_split();
   /// Adds what another reduction kept.
@@ -62,6 +64,7 @@ class Reduction {
   [[nodiscard]] std::size_t timed() const { return timed_; }
   [[nodiscard]] std::size_t missed() const { return missed_; }
   [[nodiscard]] std::size_t exceeded() const { return exceeded_; }
+  [[nodiscard]] std::size_t simulated() const { return simulated_; }
   /// The best of each split, in no order.
   [[nodiscard]] const std::vector<PlanPoint>& of_splits() const { return of_splits_; }
   /// The best with each value of a choice, in no order.
@@ -84,6 +87,7 @@ class Reduction {
   std::size_t timed_ = 0;  ///< of them exceeded_ too
   std::size_t missed_ = 0;
   std::size_t exceeded_ = 0;
+  std::size_t simulated_ = 0;
   std::optional<PlanPoint> of_split_;
   std::vector<PlanPoint> of_splits_;
   std::array<std::vector<ValueBest>, choice_count> by_value_;

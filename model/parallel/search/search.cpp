@@ -165,6 +165,7 @@ PlanSearch search_plans(const parallel_time::ParallelTimeFile& file, const Clust
   search.timed = found.timed();
   search.missed = found.missed();
   search.exceeded = found.exceeded();
+  search.simulated = found.simulated();
   if (found.timed() + found.missed() == 0) refuse_all(question);
   fill(FoundPlans(file, cluster, context), found, search);
   return search;

@@ -60,7 +60,8 @@ struct PlanSearch {
   /// Plans that fit and exceed the limits of the whole training. Where some keep to them, plans
   /// that cannot be the best are counted by their least times.
   std::size_t exceeded = 0;
-  std::size_t splits = 0;  ///< of which one plan or more fits and keeps to the limits
+  std::size_t simulated = 0;  ///< pipelines that were simulated; it varies with the threads
+  std::size_t splits = 0;     ///< of which one plan or more fits and keeps to the limits
   /// Other splits whose best plan is at most as slow as the high end of the best plan.
   std::size_t alike = 0;
   /// Numbers of GPUs on which no plan fits and keeps to the limits, where plans do on others.

@@ -335,7 +335,10 @@ void SplitSearch::time_plan() {
     parallel_time::use_pipeline(job_->setting, at_.plan, *makespan.least, time);
     set(sizes, time);
     if (may_count()) {
-      if (!makespan.own) makespan.own = own_makespan(sizes, time);
+      if (!makespan.own) {
+        makespan.own = own_makespan(sizes, time);
+        found_->count_simulation();
+      }
       parallel_time::use_pipeline(job_->setting, at_.plan, *makespan.own, time);
     }
   }
