@@ -51,22 +51,22 @@ class Answers {
   Answers(const ParallelTimeFile& file, const ParallelQuestion& question, ParallelHardware hardware)
       : file_(&file), question_(&question), hardware_(std::move(hardware)) {}
 
-  /// Fits constants to measured points of the plan, whose replicas follow their ranks.
-  void fit(AskedPlan plan, const std::vector<MeasuredIteration>& points) {
+  /// Takes measured points of the plan, whose replicas follow their ranks, for all answers.
+  void follow(AskedPlan plan, const std::vector<MeasuredIteration>& points) {
     measured_ = plan.plan;
     layers_ = model::parallel_time::stage_layers_of(plan.plan);
     plan.states_data = false;
+    std::vector<MeasuredPoint> read;
     for (const MeasuredIteration& point : points) {
       const AnsweredPlan row = answer(plan.on(point.ranks), point.ranks);
       MeasuredPoint one{row.answer.sizes, row.hardware.links, point.time.si(), row.asked,
                         row.answer.waits.likely};
       one.plan.stage_layers = layers_;
       one.is_within = point.time.si() >= row.answer.low() && point.time.si() <= row.answer.high();
-      points_.push_back(one);
+      read.push_back(one);
       doubt(row, one);
     }
-    const Setting setting = setting_of(*file_, *question_, on(points.front().ranks));
-    constants_ = by_measured_points(*file_, setting, points_);
+    points_ = std::move(read);
   }
 
   /// A sentence for each measured point beyond the interval of its prediction.
@@ -74,23 +74,30 @@ class Answers {
 
   [[nodiscard]] AnsweredPlan answer(const ParallelPlan& plan, int ranks) const {
     const ParallelHardware hardware = on(ranks);
-    Setting setting = setting_of(*file_, *question_, hardware);
-    if (constants_) {
-      setting = with_constants(setting, *constants_, hardware.links);
-      if (is_measured(plan)) setting.measured_factor = measured_factor(setting, points_, ranks);
-    }
     const ParallelPlan asked = with_micro_batch(plan, ranks);
-    AnsweredPlan row{asked, hardware, setting,
-                     predict_plan(*file_, *question_, hardware, setting, asked)};
-    if (constants_) {
-      row.answer.range =
-          range_by_points(row.answer.range, *file_, setting, points_, ranks, is_measured(plan));
-      if (is_measured(plan)) row.answer.waits = row.answer.waits.decided();
-    }
+    Setting setting = setting_of(*file_, *question_, hardware);
+    if (points_.empty()) return {asked, hardware, setting, predicted(hardware, setting, asked)};
+    const parallel::NetworkFacts facts = facts_of(*question_);
+    parallel::check(asked, ranks, facts);
+    const auto micro_batch =
+        static_cast<double>(parallel::batches_of(asked, facts).micro_batch.value_or(1));
+    setting = with_constants(setting, by_measured_points(*file_, setting, points_, micro_batch),
+                             hardware.links);
+    if (is_measured(plan)) setting.measured_factor = measured_factor(setting, points_, ranks);
+    AnsweredPlan row{asked, hardware, setting, predicted(hardware, setting, asked)};
+    row.answer.range = range_by_points(row.answer.range, *file_, setting, points_, ranks,
+                                       micro_batch, is_measured(plan));
+    if (is_measured(plan)) row.answer.waits = row.answer.waits.decided();
     return row;
   }
 
  private:
+  [[nodiscard]] model::parallel_time::ParallelAnswer predicted(const ParallelHardware& hardware,
+                                                               const Setting& setting,
+                                                               const ParallelPlan& asked) const {
+    return predict_plan(*file_, *question_, hardware, setting, asked);
+  }
+
   /// Compares a point with its prediction before constants are fitted. Throws ConfigError for one
   /// that no device of this kind can reach.
   void doubt(const AnsweredPlan& row, const MeasuredPoint& point) {
@@ -147,7 +154,6 @@ class Answers {
   ParallelPlan measured_ = {};
   std::vector<std::string> doubts_ = {};
   std::vector<MeasuredPoint> points_ = {};
-  std::optional<model::parallel_time::TimeConstants> constants_ = {};
 };
 
 /// Adds the rows of all plans, and returns whether all can run. One that cannot is left out with a
@@ -371,7 +377,7 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
     const auto points =
         inputs.measured->iterations(static_cast<double>(call.question.global_batch),
                                     static_cast<double>(call.question.shape.sequence));
-    answers.fit(plans.front(), points);
+    answers.follow(plans.front(), points);
     for (const MeasuredIteration& point : points) call.measured.push_back(point.ranks);
     for (const std::string& doubt : answers.doubts()) call.notes.push_back(doubt);
   }

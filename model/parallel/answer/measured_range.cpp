@@ -1,6 +1,7 @@
 #include "model/parallel/answer/measured_range.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace dlscale::model::parallel_time {
@@ -26,11 +27,13 @@ double measured_factor(const Setting& setting, std::span<const MeasuredPoint> po
 
 TimeRange range_by_points(const TimeRange& before, const ParallelTimeFile& file,
                           const Setting& setting, std::span<const MeasuredPoint> points,
-                          double gpus, bool is_measured_plan) {
+                          double gpus, double micro_batch, bool is_measured_plan) {
   const double deviation = std::log(before.low) / file.interval.low;
-  return change_by_points(file.measured, predicted_points(setting, points), gpus, deviation,
-                          is_measured_plan)
-      .of(before);
+  std::vector<PredictedPoint> predicted = predicted_points(setting, points);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    predicted[i].doublings = doublings_between(micro_batch, points[i].plan.micro_batch);
+  }
+  return change_by_points(file.measured, predicted, gpus, deviation, is_measured_plan).of(before);
 }
 
 }  // namespace dlscale::model::parallel_time

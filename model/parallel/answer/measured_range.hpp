@@ -12,9 +12,9 @@ double measured_factor(const Setting& setting, std::span<const MeasuredPoint> po
 
 /// The interval of a plan on `gpus` ≥ 1 after constants were fitted to measured points of it or of
 /// another, by change_by_points(). Points leave unexplained what the fitted constants of `setting`
-/// do. Requires points.
+/// do. Requires points. `micro_batch` > 0 is that of the plan.
 TimeRange range_by_points(const TimeRange& before, const ParallelTimeFile& file,
                           const Setting& setting, std::span<const MeasuredPoint> points,
-                          double gpus, bool is_measured_plan);
+                          double gpus, double micro_batch, bool is_measured_plan);
 
 }  // namespace dlscale::model::parallel_time

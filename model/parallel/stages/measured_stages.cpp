@@ -47,13 +47,15 @@ double log_moved(const SharedErrors& errors, double slowness) {
 
 /// By how many deviations shared errors are slow, as the points suggest it.
 double slowness_by(std::span<const StagedPoint> points, const MeasuredConstants& constants,
-                   bool is_measured_plan) {
+                   int micro_batch, bool is_measured_plan) {
   const auto residuals = [&](const std::vector<double>& at) {
     std::vector<double> all{at.front()};
     for (const StagedPoint& point : points) {
       const SharedErrors errors = shared_errors(point.errors, is_measured_plan);
       const double left = log_of_point(point) - log_moved(errors, at.front());
-      all.push_back(robust_residual(left / std::hypot(constants.noise, errors.other), 1));
+      const double noise =
+          noise_at(constants, parallel_time::doublings_between(micro_batch, point.micro_batch));
+      all.push_back(robust_residual(left / std::hypot(noise, errors.other), 1));
     }
     return all;
   };
@@ -93,20 +95,21 @@ bool StagedPoint::is_within() const {
 
 StagedPoint staged_point(const StagedTraining& before, int ranks, Seconds measured) {
   EXPECT(before.errors);
-  return {ranks, measured, before.total, *before.errors};
+  return {ranks, measured, before.total, *before.errors, before.micro_batch};
 }
 
 void meet_points(std::span<const StagedPoint> points, int ranks, bool is_measured_plan,
                  StagedTraining& training) {
   EXPECT(!points.empty() && training.errors);
   const MeasuredConstants& constants = parallel_time::parallel_times().measured;
-  const double slowness = slowness_by(points, constants, is_measured_plan);
+  const double slowness = slowness_by(points, constants, training.micro_batch, is_measured_plan);
   std::vector<PredictedPoint> predicted;
   for (const StagedPoint& point : points) {
     predicted.push_back(
         {static_cast<double>(point.ranks), point.measured.si(), point.predicted.si(),
          point.is_within(),
-         log_of_point(point) - log_moved(shared_errors(point.errors, is_measured_plan), slowness)});
+         log_of_point(point) - log_moved(shared_errors(point.errors, is_measured_plan), slowness),
+         parallel_time::doublings_between(training.micro_batch, point.micro_batch)});
   }
   StageErrors& errors = *training.errors;
   const double factor = is_measured_plan

@@ -12,6 +12,7 @@ struct StagedPoint {
   Seconds measured;   ///< > 0
   Seconds predicted;  ///< > 0
   StageErrors errors;
+  int micro_batch = 1;
   /// Whether it lies in the 90 % interval of its prediction.
   [[nodiscard]] bool is_within() const;
 };
@@ -24,8 +25,9 @@ StagedPoint staged_point(const StagedTraining& before, int ranks, Seconds measur
 /// The measured plan is multiplied by measured_factor(), so that each point is met. Another plan
 /// shares its computing alone: that is u deviations of StageErrors::computing slower, with the
 /// least
-///   Σ 2 (√(1 + z²) − 1) + u²,   z = (ln(measured / predicted) − u s) / hypot(noise, o)
-/// over points, |u| ≤ greatest_move. s and o are deviations of computing and of the rest. The
+///   Σ 2 (√(1 + z²) − 1) + u²,   z = (ln(measured / predicted) − u s) / hypot(ν, o)
+/// over points, |u| ≤ greatest_move. s and o are deviations of computing and of the rest, ν is
+/// noise_at() the distance of micro-batches. The
 /// speed-up over one device stays, since what slows the one slows the other.
 ///
 /// Errors follow change_by_points(). What u leaves of ln(measured / predicted) is unexplained; for

@@ -94,6 +94,7 @@ constexpr std::array waiting_keys{
 using MeasuredKey = ConstantKey<MeasuredConstants>;
 constexpr std::array measured_keys{
     MeasuredKey{"noise", &MeasuredConstants::noise},
+    MeasuredKey{"micro_batch", &MeasuredConstants::micro_batch},
     MeasuredKey{"greatest_move", &MeasuredConstants::greatest_move},
     MeasuredKey{"host_and_links", &MeasuredConstants::host_and_links},
     MeasuredKey{"kernels", &MeasuredConstants::kernels},

@@ -101,6 +101,7 @@ struct WaitingConstants {
 /// model/parallel/answer/measured_range.hpp).
 struct MeasuredConstants {
   double noise = 1;             ///< of the model at another plan, in logarithms
+  double micro_batch = 1;       ///< more of it, squares added, a doubling of its micro-batch
   double greatest_move = 1;     ///< of a constant, in spreads
   double host_and_links = 1;    ///< part of its spread that a constant of host or links moves by
   double kernels = 1;           ///< the same of products, attention and loss

@@ -10,6 +10,7 @@
 
 #include "model/fits/levenberg.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
+#include "model/parallel/uncertain/point_range.hpp"
 
 namespace dlscale::model::parallel_time {
 namespace {
@@ -84,9 +85,13 @@ double predicted_seconds(const Setting& setting, const TimeConstants& constants,
 }
 
 TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& setting,
-                                 std::span<const MeasuredPoint> points) {
+                                 std::span<const MeasuredPoint> points, double micro_batch) {
   const auto makespans = makespans_of_points(points);
-  const double noise = file.measured.noise;
+  std::vector<double> noises;
+  for (const MeasuredPoint& point : points) {
+    noises.push_back(
+        noise_at(file.measured, doublings_between(micro_batch, point.plan.micro_batch)));
+  }
   const auto residuals = [&](const std::vector<double>& move) {
     const TimeConstants constants = moved_by(file, setting.constants, move);
     std::vector<double> all;
@@ -94,7 +99,7 @@ TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& se
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double seconds =
           predicted_seconds(setting, constants, points[i], makespans[i] ? &*makespans[i] : nullptr);
-      all.push_back(robust_residual(std::log(seconds / points[i].seconds) / noise, 1));
+      all.push_back(robust_residual(std::log(seconds / points[i].seconds) / noises[i], 1));
     }
     all.insert(all.end(), move.begin(), move.end());
     return all;

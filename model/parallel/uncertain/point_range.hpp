@@ -13,7 +13,17 @@ struct PredictedPoint {
   double predicted = 1;    ///< seconds, > 0
   bool is_within = true;   ///< the 90 % interval that its plan had before any point
   double unexplained = 0;  ///< part of ln(measured / predicted) that other plans do not share
+  double doublings = 0;    ///< of its micro-batch from that of the plan asked for, ≥ 0
 };
+
+/// Doublings between two micro-batches > 0, ≥ 0.
+double doublings_between(double one, double other);
+
+/// The deviation ν of what a point says of another plan, √(noise² + (micro_batch · doublings)²).
+/// Its kernels err otherwise with other micro-batches: errors of published trainings of one network
+/// correlate by 0.9 at the same micro-batch, 0.2 to 0.8 at twice, and not at eight times.
+/// [docs/explanation/parallel-scores.md]
+double noise_at(const MeasuredConstants& constants, double doublings);
 
 /// Measured over predicted seconds of the measured plan on `ranks` ≥ 1, log_interpolated() between
 /// points, so that each is met. Requires points, each of its own number of ranks.
@@ -27,9 +37,10 @@ struct RangeChange {
 };
 
 /// The change of the interval of a plan whose logarithm has the deviation s > 0 before points:
-///   s'² = s² (1 - ρ²) + r²;   ρ = correlation · correlation_left^d, d doublings of ranks to the
-///   nearest point
-///   r² = mean square of what points leave unexplained
+///   s'² = s² (1 - ρ²) + r²
+///   ρ = max(c · correlation · correlation_left^d), d doublings of ranks to a point
+///   r² = mean of c times the square of what a point leaves unexplained
+///   c = (noise / ν)²: the part that a point shares with the plan, noise_at() being ν
 /// power = s' / s, `widest` at most. Where a point lies outside of its interval, it refutes the
 /// model, so that no other plan gets a power below 1. The measured plan itself is met by
 /// measured_factor(): at a point it varies by `repetition`, and within a doubling of ranks from

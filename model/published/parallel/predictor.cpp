@@ -87,12 +87,14 @@ Way way_of(const ParallelTimeFile& file, const ParallelTraining& training, Recom
   }
   const bool is_met = training.is_given_plan && !points.empty();
   if (!points.empty()) {
-    setting = with_constants(setting, by_measured_points(file, setting, points), links);
+    setting = with_constants(
+        setting, by_measured_points(file, setting, points, training.plan.micro_batch), links);
     if (is_met) setting.measured_factor = measured_factor(setting, points, links.gpus);
   }
   way.answer = answer_of(file, setting, numbered, training.device_bytes);
   if (!points.empty()) {
-    way.answer.range = range_by_points(way.answer.range, file, setting, points, links.gpus, is_met);
+    way.answer.range = range_by_points(way.answer.range, file, setting, points, links.gpus,
+                                       training.plan.micro_batch, is_met);
   }
   if (!may_wait) way.answer.waits = {};
   if (is_met) way.answer.waits = way.answer.waits.decided();

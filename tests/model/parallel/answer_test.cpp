@@ -335,13 +335,31 @@ TEST(MeasuredPlans, GetANarrowerIntervalThatWidensWithDistance) {
   const Links links = question.setting().collectives.links();
   const auto range = [&](double measured, double gpus) {
     const std::array points{MeasuredPoint{answer.sizes, links, measured}};
-    return range_by_points(answer.range, parallel_times(), question.setting(), points, gpus, false);
+    return range_by_points(answer.range, parallel_times(), question.setting(), points, gpus,
+                           answer.sizes.micro_batch, false);
   };
   const TimeRange here = range(answer.seconds(), links.gpus);
   EXPECT_LT(here.high, answer.range.high);
   EXPECT_GT(here.low, answer.range.low);
   EXPECT_GT(range(answer.seconds(), 8 * links.gpus).high, here.high);
   EXPECT_GT(range(3 * answer.seconds(), links.gpus).high, answer.range.high);
+}
+
+TEST(MeasuredPlans, OfOtherMicroBatchesAreLessSure) {
+  const Asked question = asked(alike[8]);
+  const ParallelAnswer answer = question.answer();
+  const std::array points{
+      MeasuredPoint{answer.sizes, question.setting().collectives.links(), answer.seconds()}};
+  double before = 1;
+  for (const double times : {1, 2, 8}) {
+    const double high =
+        range_by_points(answer.range, parallel_times(), question.setting(), points,
+                        points.front().links.gpus, times * answer.sizes.micro_batch, false)
+            .high;
+    EXPECT_GT(high, before) << times;
+    EXPECT_LT(high, answer.range.high) << times;
+    before = high;
+  }
 }
 
 /// Constants may follow a point that contradicts them; other plans are no surer for it.
@@ -353,7 +371,7 @@ TEST(MeasuredPlans, AreNotNarrowedByPointsOutsideOfTheirInterval) {
     point.is_within = is_within;
     const std::array points{point};
     return range_by_points(answer.range, parallel_times(), question.setting(), points,
-                           point.links.gpus, is_measured)
+                           point.links.gpus, answer.sizes.micro_batch, is_measured)
         .high;
   };
   EXPECT_LT(high(true, false), answer.range.high);
@@ -378,7 +396,8 @@ TEST(MeasuredPlans, AreMetAtTheirPoints) {
   EXPECT_NEAR(measured_factor(setting, points, 64 * gpus), 1.0608, 1e-9);
   EXPECT_NEAR(measured_factor(setting, points, 1), 1.02, 1e-9);
   const auto range = [&](double at) {
-    return range_by_points(answer.range, parallel_times(), setting, points, at, true);
+    return range_by_points(answer.range, parallel_times(), setting, points, at,
+                           answer.sizes.micro_batch, true);
   };
   EXPECT_NEAR(range(gpus).high, 1.03, 1e-9);
   EXPECT_NEAR(range(gpus).low, 1 / 1.03, 1e-9);

@@ -155,6 +155,25 @@ TEST(MeasuredPoints, DecideUnknownRecomputation) {
   }
 }
 
+/// Errors of published trainings of one network agree at the same micro-batch alone.
+TEST(MeasuredPoints, MovePlansOfOtherMicroBatchesLess) {
+  const ParallelTraining read =
+      parallel_training(training_of("vtrain"), sheets(), parallel_times());
+  MeasuredPoint point{read.plan, read.setting.collectives.links(), 1, read.schedule};
+  const double cold = predicted_seconds(read.setting, read.setting.constants, point);
+  point.seconds = 1.2 * cold;
+  const std::array points{point};
+  double before = std::log(1.2);
+  for (const double times : {1, 2, 8}) {
+    const TimeConstants moved =
+        by_measured_points(parallel_times(), read.setting, points, times * read.plan.micro_batch);
+    const double followed = std::log(predicted_seconds(read.setting, moved, point) / cold);
+    EXPECT_LT(followed, before) << times;
+    EXPECT_GT(followed, 0) << times;
+    before = followed;
+  }
+}
+
 TEST(MeasuredPoints, OfBrokenReplicasAreRefused) {
   cases::ScalingCase training = training_of("1.34g-dp8-tp8-pp1");
   cases::GivenPoint point;

@@ -52,7 +52,7 @@ TEST(StagesAtPoints, AreMet) {
   Staged staged = four_stages();
   const StagedTraining before = staged.predict(64);
   staged.plan.data = 2;
-  const StagedTraining more = staged.predict(64);
+  const StagedTraining more = staged.predict(128);
   for (const double factor : {0.8, 1.3}) {
     const std::array points{point_of(before, 4, factor)};
     StagedTraining met = before;
@@ -94,6 +94,30 @@ TEST(StagesAtPoints, MoveComputingOfOtherPlans) {
   StagedTraining same = other;
   meet_points(exact, 2, false, same);
   EXPECT_NEAR(same.total / other.total, 1, 1e-9);
+}
+
+/// Kernels err otherwise with other micro-batches.
+TEST(StagesAtPoints, MovePlansOfOtherMicroBatchesLess) {
+  Staged staged = four_stages();
+  const std::array points{point_of(staged.predict(64), 4, 1.1)};
+  staged.plan.stages = 2;
+  double moved_before = 0.1;
+  double width_before = 0;
+  for (const int micro_batches : {8, 4, 1}) {
+    staged.plan.micro_batches = micro_batches;
+    const StagedTraining cold = staged.predict(64);
+    StagedTraining warm = cold;
+    meet_points(points, 2, false, warm);
+    const double moved = std::log(warm.total / cold.total) / std::log(cold.errors->computing.high);
+    const double width = log_width(warm.errors->all()) / log_width(cold.errors->all());
+    if (micro_batches < 8) {
+      EXPECT_LT(moved, moved_before) << micro_batches;
+      EXPECT_GT(width, width_before) << micro_batches;
+    }
+    EXPECT_GT(moved, 0) << micro_batches;
+    moved_before = moved;
+    width_before = width;
+  }
 }
 
 /// A point outside of its interval refutes the model, and so narrows the interval of no other plan.
