@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -33,18 +36,32 @@ enum class Cut {
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-void add_once(const GemmShape& product, std::vector<GemmShape>& all) {
-  if (std::ranges::find(all, product) == all.end()) all.push_back(product);
-}
+/// Each distinct shape once, in the order in which they were added.
+class DistinctShapes {
+ public:
+  void add(const GemmShape& shape) {
+    const auto& [m, n, k, transpose_a, transpose_b, batch] = shape;
+    const bool is_new = known_.emplace(m, n, k, transpose_a, transpose_b, batch).second;
+    if (is_new) shapes_.push_back(shape);
+  }
+  void add(const Shapes& shapes) {
+    for (const GemmShape& shape : shapes) add(shape);
+  }
+  [[nodiscard]] const Shapes& get() const { return shapes_; }
 
-void add_products(const ConvolutionShape& shape, Cut cut, std::vector<GemmShape>& all) {
+ private:
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, std::int64_t>> known_;
+  Shapes shapes_;
+};
+
+void add_products(const ConvolutionShape& shape, Cut cut, DistinctShapes& all) {
   for (const Pass pass : passes) {
     if (cut == Cut::whole) {
-      add_once(convolution::whole_product(shape, pass), all);
+      all.add(convolution::whole_product(shape, pass));
       continue;
     }
     for (const auto& [product, count] : convolution::lowered_products(shape, pass))
-      add_once(product, all);
+      all.add(product);
   }
 }
 
@@ -74,9 +91,9 @@ void require_convolutions(const Network& network) {
 /// The matrix products that im2col makes of all convolutions of these networks, in all passes, for
 /// each number of images; each distinct one once. `networks` are values of --network. Throws
 /// ConfigError.
-std::vector<GemmShape> network_products(const std::vector<std::string>& networks,
-                                        std::span<const int> batches, std::span<const Cut> cuts) {
-  std::vector<GemmShape> all;
+Shapes network_products(const std::vector<std::string>& networks, std::span<const int> batches,
+                        std::span<const Cut> cuts) {
+  DistinctShapes all;
   const bool every = means_all("network", networks);
   for (const std::string& name : every ? config_names("networks") : networks) {
     const Network network = load_network(name);
@@ -90,19 +107,12 @@ std::vector<GemmShape> network_products(const std::vector<std::string>& networks
       }
     }
   }
-  return all;
+  return all.get();
 }
 
 /// The default shapes, "squares".
 constexpr std::array squares{GemmShape{256, 256, 256}, GemmShape{512, 512, 512},
                              GemmShape{1024, 1024, 1024}, GemmShape{2048, 2048, 2048}};
-
-/// Adds shapes that are not there yet, as lists and sizes overlap.
-void add_shapes(const Shapes& more, Shapes& shapes) {
-  for (const GemmShape& shape : more) {
-    if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
-  }
-}
 
 /// The shapes of the given networks; empty if there are none.
 Shapes of_networks(const Context& context) {
@@ -131,22 +141,22 @@ void refuse_commas_between_sizes(std::string_view list) {
   if (is_of_numbers) (void)parse_gemm_shape(list, option_name("sizes"));
 }
 
+/// The distinct ones, as lists and sizes overlap.
 Shapes parse_shapes(const Context& context) {
-  Shapes shapes;
+  DistinctShapes shapes;
   const bool lists = !context.value("list").empty();
   for (const std::string& name : lists ? context.list("list") : std::vector<std::string>()) {
-    add_shapes(load_gemm_shapes(name), shapes);
+    shapes.add(load_gemm_shapes(name));
   }
-  add_shapes(of_networks(context), shapes);
+  shapes.add(of_networks(context));
   const bool named = lists || !context.value("network").empty();
-  if (named && !context.given.contains("sizes")) return shapes;
+  if (named && !context.given.contains("sizes")) return shapes.get();
   refuse_commas_between_sizes(context.value("sizes"));
   for (const std::string& text : context.list("sizes")) {
-    add_shapes(text == "squares" ? Shapes(squares.begin(), squares.end())
-                                 : Shapes{parse_gemm_shape(text, option_name("sizes"))},
-               shapes);
+    shapes.add(text == "squares" ? Shapes(squares.begin(), squares.end())
+                                 : Shapes{parse_gemm_shape(text, option_name("sizes"))});
   }
-  return shapes;
+  return shapes.get();
 }
 
 /// Parameters of the cells, apart from the backend.
