@@ -329,7 +329,7 @@ Document gate_document(const GateReport& gate) {
   document.tables.push_back({"Notes", {}, {}, std::move(notes)});
   document.records = gate_records(gate);
   document.labels = {{"machine", gate.machine}};
-  document.json = to_json(gate);
+  document.json = JsonText("dlscale.gate", [gate] { return to_json(gate); });
   return document;
 }
 
