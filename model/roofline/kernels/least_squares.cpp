@@ -35,12 +35,17 @@ Normal normal_equations(const Equations& equations, std::span<const double> weig
                         const Vector& lengths) {
   const std::size_t n = equations.unknowns;
   Normal normal{n, Vector(n * n), Vector(n)};
+  std::vector<std::size_t> used;  // a kernel has few of all terms, so most coefficients are 0
   for (std::size_t row = 0; row < equations.size(); ++row) {
     const auto a = equations.row(row);
+    used.clear();
     for (std::size_t i = 0; i < n; ++i) {
+      if (a[i] != 0) used.push_back(i);
+    }
+    for (const std::size_t i : used) {
       const double scaled = weights[row] * a[i] / lengths[i];
       normal.b[i] += scaled * equations.values[row];
-      for (std::size_t j = 0; j < n; ++j) normal.G[i * n + j] += scaled * a[j] / lengths[j];
+      for (const std::size_t j : used) normal.G[i * n + j] += scaled * a[j] / lengths[j];
     }
   }
   return normal;
