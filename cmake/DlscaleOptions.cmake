@@ -89,6 +89,7 @@ endfunction()
 
 # The opposite: optimises single files with long loops in a folder that spares the optimiser.
 function(dlscale_optimise_in)
+  set_property(SOURCE ${ARGN} PROPERTY DLSCALE_OPTIMISED ON)  # cmake/DlscaleUnity.cmake
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${DLSCALE_OPTIMISED_OPTION})
   set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
