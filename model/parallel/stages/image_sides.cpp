@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -41,35 +42,51 @@ LayerKind without_size(const Layer& layer) {
   return kind;
 }
 
+/// Cuts layers into as few runs as have sums within a limit, which no layer exceeds; but into
+/// `stages` runs at least. Calls `begin(layer)` where a run begins.
+template <class Begin>
+void cut_within(double limit, std::span<const double> sizes, int stages, Begin begin) {
+  const auto count = static_cast<int>(sizes.size());
+  int open = stages;
+  double sum = 0;
+  int layer = 0;
+  for (const double own : sizes) {
+    const bool each_needs_one = count - layer <= open;
+    if (layer == 0 || sum + own > limit || each_needs_one) {
+      begin(layer);
+      --open;
+      sum = 0;
+    }
+    sum += own;
+    ++layer;
+  }
+}
+
 /// Lengths of runs of layers whose largest sum is as small as it can be, by bisection. Requires at
 /// least as many layers as stages.
 std::vector<int> even_runs(const std::vector<double>& sizes, int stages) {
   const auto count = static_cast<int>(sizes.size());
-  const auto runs_within = [&](double limit) {
-    std::vector<int> lengths;
-    double sum = 0;
-    for (int layer = 0; layer < count; ++layer) {
-      const double own = sizes[static_cast<std::size_t>(layer)];
-      const int open = stages - static_cast<int>(lengths.size());
-      const bool each_needs_one = count - layer <= open;
-      if (lengths.empty() || sum + own > limit || each_needs_one) {
-        lengths.push_back(0);
-        sum = 0;
-      }
-      ++lengths.back();
-      sum += own;
-    }
-    return lengths;
+  if (stages == 1) return {count};
+  const auto are_enough = [&](double limit) {
+    int runs = 0;
+    cut_within(limit, sizes, stages, [&](int) { ++runs; });
+    return runs <= stages;
   };
   double low = *std::ranges::max_element(sizes);
   double high = std::accumulate(sizes.begin(), sizes.end(), 0.0);
   constexpr int halvings = 40;
   for (int i = 0; i < halvings; ++i) {
     const double middle = (low + high) / 2;
-    const bool few_enough = static_cast<int>(runs_within(middle).size()) <= stages;
-    (few_enough ? high : low) = middle;
+    (are_enough(middle) ? high : low) = middle;
   }
-  return runs_within(high);
+  std::vector<int> lengths;
+  int begun = 0;
+  cut_within(high, sizes, stages, [&](int layer) {
+    if (layer > 0) lengths.push_back(layer - begun);
+    begun = layer;
+  });
+  lengths.push_back(count - begun);
+  return lengths;
 }
 
 /// The network for images of other sizes, whatever becomes of its weights.
