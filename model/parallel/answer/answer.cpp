@@ -109,11 +109,12 @@ Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& questio
   expect_peak(question.precision, facts, hardware.device);
   const DeviceRates rates = device_rates(facts, question.precision, file.constants);
   const Family* family = family_of(file, question.framework, question.compiled, rates).family;
-  return {file.constants,
+  const TimeConstants reached = reached_by(*family, file.constants);
+  return {reached,
           family,
           kernel_on(family->attention, facts.capability, false),
-          rates,
-          Collectives(file.constants, hardware.links),
+          device_rates(facts, question.precision, reached),
+          Collectives(reached, hardware.links),
           question.shape};
 }
 

@@ -25,8 +25,6 @@ PassTime in_memory(const DeviceRates& rates, const TimeConstants& constants,
 }  // namespace
 
 AttentionKernel kernel_on(AttentionKernel kernel, double capability, bool asks_for_fused) {
-  if (kernel == AttentionKernel::triton && capability >= hopper_capability)
-    kernel = AttentionKernel::flash2;
   if (kernel == AttentionKernel::in_memory && asks_for_fused) kernel = AttentionKernel::flash2;
   if (kernel == AttentionKernel::flash2 && capability >= blackwell_capability)
     return AttentionKernel::native;

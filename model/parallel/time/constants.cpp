@@ -38,6 +38,7 @@ constexpr std::array fitted_keys{
     TimeConstantKey{"stragglers", &TimeConstants::stragglers},
     TimeConstantKey{"loss", &TimeConstants::loss},
     TimeConstantKey{"update_bytes", &TimeConstants::update_bytes},
+    TimeConstantKey{"shard_copies", &TimeConstants::shard_copies},
 };
 
 constexpr std::array fixed_keys{
@@ -59,6 +60,7 @@ constexpr std::array fixed_keys{
     TimeConstantKey{"casts", &TimeConstants::casts},
     TimeConstantKey{"fused_casts", &TimeConstants::fused_casts},
     TimeConstantKey{"compiled_host", &TimeConstants::compiled_host},
+    TimeConstantKey{"unseen_family", &TimeConstants::unseen_family},
 };
 
 using IntervalKey = ConstantKey<IntervalConstants>;
@@ -304,12 +306,25 @@ const Family* ParallelTimeFile::named_family(const FamilyQuestion& question) con
   const Family* found = family_of_words(question.framework);
   if (found == nullptr) return nullptr;
   if (!found->eager.empty() && question.compile == false) return &family(found->eager);
+  if (question.compile == true && !found->compiled) return &family(other_compiled);
   if (!found->newer.empty() && question.is_newer) return &family(found->newer);
   return found;
 }
 
 const Family& ParallelTimeFile::other_family(const FamilyQuestion& question) const {
   return family(question.compile == true ? other_compiled : other);
+}
+
+TimeConstants reached_by(const Family& family, TimeConstants constants) {
+  if (family.fitted) return constants;
+  for (double* share : {&constants.product, &constants.memory, &constants.attention_triton,
+                        &constants.attention_flash2, &constants.attention_native}) {
+    *share *= constants.unseen_family;
+  }
+  for (double* seconds : {&constants.gap, &constants.launch, &constants.host_collective}) {
+    *seconds /= constants.unseen_family;
+  }
+  return constants;
 }
 
 std::span<const TimeConstantKey> fitted_time_constants() {

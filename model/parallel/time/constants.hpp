@@ -44,6 +44,7 @@ struct TimeConstants {
   double stragglers = 1;          ///< growth of the iteration a doubling of nodes
   double loss = 1;                ///< traffic of the loss over its count
   double update_bytes = 1;        ///< bytes that the update moves, a parameter
+  double shard_copies = 1;        ///< traffic of sharded weights and gradients over the count
 
   // Fixed:
   double tile_start_power = 1;  ///< of k0 with flop a clock
@@ -64,6 +65,7 @@ struct TimeConstants {
   double casts = 1;             ///< bytes an element that is cast to fewer bits
   double fused_casts = 1;       ///< the same in one kernel
   double compiled_host = 1;     ///< host time of a compiled step over an eager one
+  double unseen_family = 1;     ///< speed of kernels and host in families that no training decided
 };
 
 /// Terms of the standard deviation of ln(measured / predicted), and the quantiles.
@@ -165,6 +167,10 @@ struct Family {
   [[nodiscard]] bool fuses_casts() const { return overlaps || compiled; }
   [[nodiscard]] bool gathers_under_forward() const { return overlaps || compiled; }
 };
+
+/// The constants that a family reaches: one that no training decided is slower in all that it
+/// computes, by `unseen_family`.
+TimeConstants reached_by(const Family& family, TimeConstants constants);
 
 /// A constant and its key in the file.
 template <class Constants>

@@ -121,7 +121,7 @@ double update_time(const Setting& setting, const PlanSizes& plan, double layers,
   const bool is_unfused = setting.family->one_queue;
   const double updated = plan.zero >= 1 ? shard_parameters(plan, own) : own.total();
   double bytes = constants.update_bytes * (is_unfused ? unfused_update : 1) * updated;
-  if (is_unfused && plan.micro_batches > 1) {
+  if (is_unfused && plan.micro_batches > 1 && !plan.gathers_layers()) {
     bytes += plan.micro_batches * own.total() * accumulation_bytes;
   }
   return bytes / setting.rates.memory + constants.tensor_update * layer_tensors * layers +

@@ -13,6 +13,9 @@ namespace {
 using parallel::Recompute;
 
 constexpr double backward_gaps = 1.8;  ///< kernels of backward over those of forward
+constexpr double gather_copies = 6;    ///< bytes a weight: received, sent on, and read as shards
+constexpr double cast_read = 2;        ///< bytes of a gradient, read to cast it
+constexpr double gradient_copies = 5;  ///< cast, scaled (2), and scattered (2): times its bytes
 
 /// Collectives in a node that queue behind messages of stages, on slow networks.
 PassTime mixed_queue(const Setting& setting, const PlanSizes& plan) {
@@ -46,6 +49,13 @@ void compute_again(LayerTime& time, PassTime& gaps, const LayerProducts& product
 double beside(double pass, double gathers, double interference) {
   return std::max(pass, gathers) + interference / 2 * std::min(pass, gathers) *
                                        std::min(1.0, gathers / std::max(pass, 1e-12));
+}
+
+/// Seconds in which a device copies the weights and gradients of a layer that it holds a shard of.
+PassTime shard_copies(const Setting& setting, const PlanSizes& plan, double parameters) {
+  const double second = setting.constants.shard_copies * parameters / setting.rates.memory;
+  return {gather_copies * second,
+          (gather_copies + cast_read + gradient_copies * plan.gradient_bytes) * second};
 }
 
 memory::RankParameters mean_parameters(const memory::TransformerShape& shape,
@@ -98,8 +108,9 @@ LayerTime with_gathers(const Setting& setting, const PlanSizes& plan, LayerTime 
   time.scatter = scatter_time(send, plan, time.parameters, plan.gradient_bytes);
   if (plan.gathers_layers()) {
     const double interference = setting.constants.interference;
-    time.layer = {beside(time.layer.forward, time.gather, interference),
-                  beside(time.layer.backward, time.gather + time.scatter, interference)};
+    const PassTime pass = time.layer + shard_copies(setting, plan, time.parameters.total());
+    time.layer = {beside(pass.forward, time.gather, interference),
+                  beside(pass.backward, time.gather + time.scatter, interference)};
   }
   return time;
 }

@@ -48,7 +48,8 @@ struct LayerTime {
 ///              element-wise work
 ///   FSDP       unless a stage stays gathered: max(F, G) + interference / 2 · min(F, G)
 ///              min(1, G / F), with the gather G of weights; backward, with the scatter of
-///              gradients too
+///              gradients too. F has copies of weights, 6 bytes, and B of weights and gradients,
+///              8 + 5 of their bytes, at the memory's rate
 /// [derived]
 LayerTime layer_time(const Setting& setting, const PlanSizes& plan);
 

@@ -50,7 +50,8 @@ TimeConstants centre_of(const ParallelTimeFile& from) {
 double predicted(const Observed& observed, const TimeConstants& constants) {
   const ParallelTraining& training = *observed.training;
   const Setting setting =
-      with_constants(training.setting, constants, training.setting.collectives.links());
+      with_constants(training.setting, reached_by(*training.setting.family, constants),
+                     training.setting.collectives.links());
   return plan_time(setting, training.plan, training.schedule, observed.makespans).total;
 }
 

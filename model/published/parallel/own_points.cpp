@@ -71,7 +71,8 @@ CasePrediction by_point(const ParallelTimeFile& file, const DeviceCatalogue& dev
                         const ScalingCase& training, const Measured& point) {
   ParallelTraining read = parallel_training(training, devices, file);
   const ParallelTraining of_point = parallel_training(*point.training, devices, file);
-  read.setting = with_constants(read.setting, file.constants_for(training.set),
+  read.setting = with_constants(read.setting,
+                                reached_by(*read.setting.family, file.constants_for(training.set)),
                                 read.setting.collectives.links());
   read.given.clear();
   read.given.push_back(

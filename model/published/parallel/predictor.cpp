@@ -139,7 +139,8 @@ CasePrediction predict_one(const ParallelTimeFile& file, const DeviceCatalogue& 
                            const ScalingCase& training) {
   ParallelTraining read = parallel_training(training, devices, file);
   const Links links = read.setting.collectives.links();
-  read.setting = with_constants(read.setting, file.constants_for(training.set), links);
+  read.setting = with_constants(
+      read.setting, reached_by(*read.setting.family, file.constants_for(training.set)), links);
   return predict_read(file, training, read);
 }
 

@@ -219,7 +219,7 @@ ParallelTraining parallel_training(const ScalingCase& training, const DeviceCata
   const DeviceFacts facts = device_facts(sheet, constants);
   const DeviceRates rates = device_rates(facts, parse_precision(training.precision), constants);
   const NamedFamily family =
-      family_of(file, training.run.framework, training.run.parallel.compile, rates);
+      family_of(file, training.run.framework, training.run.parallel.compile.value_or(false), rates);
   ParallelTraining read(Setting{
       constants, family.family,
       kernel_on(family.family->attention, facts.capability, training.run.attention == "flash"),

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "core/base/error.hpp"
@@ -140,6 +141,13 @@ TEST(Frameworks, AreKnownByTheirWords) {
     EXPECT_EQ(parallel_times().implementation_of(one.text).name, one.memory) << one.text;
   }
   EXPECT_EQ(parallel_times().family_of_words("own engine"), nullptr);
+  const auto named = [](const char* text, std::optional<bool> compile) {
+    return parallel_times().named_family({text, compile, true})->name;
+  };
+  EXPECT_EQ(named("PyTorch FSDP", {}), "fsdp");
+  EXPECT_EQ(named("PyTorch FSDP", true), "compiled_torch");
+  EXPECT_EQ(named("torchtitan", {}), "compiled_torch");
+  EXPECT_EQ(named("torchtitan", false), "modules");
   EXPECT_EQ(parallel_times().implementation_of("own engine").name, "modules");
   const Family& kin = parallel_times().family("deepspeed");
   EXPECT_EQ(kin.launches, parallel_times().family("modules").launches);
@@ -178,6 +186,16 @@ TEST(Frameworks, OverlapMessagesOfTensorsIfTheyCan) {
     EXPECT_EQ(on_a100(",tensor_overlap=false").seconds_by(name), on_a100("").seconds_by(name));
     EXPECT_THROW((void)stated.seconds_by(name), ConfigError) << name;
   }
+}
+
+TEST(Frameworks, ThatNoTrainingDecidedComputeSlower) {
+  const TimeConstants& all = parallel_times().constants;
+  EXPECT_EQ(reached_by(parallel_times().family("nanotron"), all).product, all.product);
+  const TimeConstants reached = reached_by(parallel_times().family("engine"), all);
+  ASSERT_LT(all.unseen_family, 1);
+  EXPECT_DOUBLE_EQ(reached.product, all.unseen_family * all.product);
+  EXPECT_DOUBLE_EQ(reached.launch, all.launch / all.unseen_family);
+  EXPECT_EQ(reached.node_share, all.node_share);
 }
 
 TEST(ParallelAnswers, KeepWhatTheTextOfAPlanSays) {

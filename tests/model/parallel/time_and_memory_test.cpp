@@ -183,6 +183,30 @@ TEST(WeightGroups, OfExpertsShareTheNetworkOfTheirNode) {
   EXPECT_GE(layer.gather, 2 * layer.parameters.experts * 127 / 128 / (400e9 / 8));
 }
 
+/// Links of no time leave the copies: 6 bytes a weight forward, 8 and 5 times a gradient backward.
+TEST(TimeAndMemory, CopyWhatIsShardedForEachMicroBatch) {
+  RandomTrainings random(75);
+  for (int i = 0; i < 200; ++i) {
+    Question of = random_question(random);
+    of.plan.zero = 3;
+    of.plan.sharded_weights = true;
+    of.plan.keeps_gathered_stage = false;
+    if (of.plan.replicas() == 1) continue;
+    Setting setting = setting_of(of);
+    TimeConstants at_once = setting.constants;
+    at_once.node_start = at_once.network_start = at_once.slow_network_start = 1e-20;
+    setting.collectives = Collectives(
+        at_once, {.node_gpus = 8, .gpus = of.plan.gpus(), .inside = 1e25, .network = 1e25});
+    const LayerTime alone = layer_without_gathers(setting, of.plan);
+    const LayerTime all = with_gathers(setting, of.plan, alone);
+    const double byte = setting.constants.shard_copies * alone.parameters.total() /
+                        (setting.constants.memory * setting.rates.facts.bandwidth);
+    EXPECT_NEAR(all.layer.forward, alone.layer.forward + 6 * byte, 1e-6 * all.layer.forward);
+    EXPECT_NEAR(all.layer.backward, alone.layer.backward + (8 + 5 * of.plan.gradient_bytes) * byte,
+                1e-6 * all.layer.backward);
+  }
+}
+
 /// Either a stage's weights are in memory and travel once a step, or two layers' are and each
 /// micro-batch gathers them.
 TEST(TimeAndMemory, GatherWhatMemoryDoesNotKeep) {
