@@ -5,17 +5,19 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double library_bytes = 1.2e9;
+constexpr double giga = 1e9;
 
 }  // namespace
 
-MemoryNeed memory_need(const memory::RankMemory& memory, double device_bytes) {
+MemoryNeed memory_need(const TimeConstants& constants, const memory::RankMemory& memory,
+                       double device_bytes) {
   const int stage = memory.worst(memory::MemoryCounter::reserved).stage;
-  return memory_need(memory.peak(stage, memory::MemoryCounter::reserved), device_bytes);
+  return memory_need(constants, memory.peak(stage, memory::MemoryCounter::reserved), device_bytes);
 }
 
-MemoryNeed memory_need(const memory::MemoryEstimate& reserved, double device_bytes) {
-  const double most = device_bytes - library_bytes;
+MemoryNeed memory_need(const TimeConstants& constants, const memory::MemoryEstimate& reserved,
+                       double device_bytes) {
+  const double most = device_bytes - constants.library_gigabytes * giga;
   return {reserved.bytes / most, reserved.low / most};
 }
 

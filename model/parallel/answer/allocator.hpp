@@ -11,9 +11,11 @@ struct MemoryNeed {
   double low = 0;  ///< ≤ share
 };
 /// `device_bytes` > 1.2e9: usable_memory() of the device.
-MemoryNeed memory_need(const memory::RankMemory& memory, double device_bytes);
+MemoryNeed memory_need(const TimeConstants& constants, const memory::RankMemory& memory,
+                       double device_bytes);
 /// The same from what that rank reserves.
-MemoryNeed memory_need(const memory::MemoryEstimate& reserved, double device_bytes);
+MemoryNeed memory_need(const TimeConstants& constants, const memory::MemoryEstimate& reserved,
+                       double device_bytes);
 
 /// Factors on the time of an iteration by waits for memory, 1 ≤ least ≤ likely ≤ most: on the low
 /// end of its interval, on itself, and on the high end.

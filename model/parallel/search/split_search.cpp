@@ -227,7 +227,7 @@ double SplitSearch::waits(const ShardedStates& states,
   const memory::MemoryEstimate reserved = rank_need(states.states, beside, framework_->way,
                                                     libraries_, memory::MemoryCounter::reserved);
   const parallel_time::MemoryNeed need =
-      parallel_time::memory_need(reserved, job_->hardware.memory);
+      parallel_time::memory_need(job_->setting.constants, reserved, job_->hardware.memory);
   return parallel_time::waits_for_memory(*context_->waiting, *job_->setting.family, need).likely;
 }
 

@@ -7,9 +7,8 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double least_left = 0.35;  ///< of a probe's time after its start
-constexpr double rounding = 1e-9;    ///< of strides that are shares of a node
-constexpr double full_node = 3;      ///< log2 of 8 GPUs, to which node_start refers
+constexpr double rounding = 1e-9;  ///< of strides that are shares of a node
+constexpr double full_node = 3;    ///< log2 of 8 GPUs, to which node_start refers
 
 constexpr std::array<std::string_view, 4> slow_networks{"efa", "slingshot", "ethernet-tcp",
                                                         "aries"};
@@ -26,7 +25,8 @@ Collectives::Collectives(const TimeConstants& constants, const Links& links)
       network_share_(constants.network_share),
       node_start_(constants.node_start),
       network_start_(links.starts_slowly ? constants.slow_network_start : constants.network_start),
-      ring_steps_(constants.ring_steps) {}
+      ring_steps_(constants.ring_steps),
+      probe_left_(constants.probe_left) {}
 
 Collectives::Place Collectives::place(const Group& group) const {
   const double fitting = std::floor(links_.node_gpus / group.stride + rounding);
@@ -46,7 +46,7 @@ double Collectives::probed(const Place& at, bool reduces) const {
                                : std::min(ranks - 1, ring_steps_) * network_start_;
   const double sent = (reduces ? 2 : 1) * (ranks - 1) / ranks * probe.bytes;
   const double whole = sent / (reduces ? probe.all_reduce : probe.all_gather);
-  const double bare = sent / std::max(whole - start, least_left * whole);
+  const double bare = sent / std::max(whole - start, probe_left_ * whole);
   const double node = reduces ? probe.node_all_reduce : probe.node_all_gather;
   const double sheet = std::min(node, network_share_ * links_.network);
   const double part = std::clamp(std::log2(std::max(at.nodes, 2.0)) / std::log2(nodes), 0.0, 1.0);

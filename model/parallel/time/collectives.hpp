@@ -73,6 +73,7 @@ class Collectives {
   double node_start_;
   double network_start_;
   double ring_steps_;
+  double probe_left_;
 };
 
 }  // namespace dlscale::model::parallel_time

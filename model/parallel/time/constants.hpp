@@ -66,6 +66,25 @@ struct TimeConstants {
   double fused_casts = 1;       ///< the same in one kernel
   double compiled_host = 1;     ///< host time of a compiled step over an eager one
   double unseen_family = 1;     ///< speed of kernels and host in families that no training decided
+  double embedding_bytes = 1;   ///< bytes of an embedding, a feature of a token
+  double loss_message = 1;      ///< bytes a token in each of three all-reduces of the loss
+  double layer_tensors = 1;     ///< tensors of parameters in a layer
+  double accumulation_bytes = 1;  ///< bytes a parameter and micro-batch, where sums are apart
+  double unfused_update = 1;      ///< traffic of an update that is not fused over one that is
+  double wide_gradient = 1;       ///< bytes of a gradient that is summed once a step
+  double crossed_message = 1;     ///< start of a message of stages across nodes over one in a node
+  double head_launches = 1;       ///< launches of the head and the loss
+  double head_collectives = 1;    ///< collectives of the head and the loss that the host calls
+  double embedding_launches = 1;  ///< launches of the embedding
+  double embedding_collectives = 1;  ///< collectives of the embedding that the host calls
+  double backward_launches = 1;      ///< launches and gaps of backward over those of forward
+  double async_launches = 1;         ///< launches of pieces of tensor-parallel products, a layer
+  double cast_launches = 1;          ///< launches of casts to fewer bits, a layer
+  double expert_launches = 1;        ///< launches to route and order tokens, a layer
+  double ring_interference = 1;      ///< lost part of what rings of contexts hide under attention
+  double ring_step = 1;              ///< seconds to begin a step of such a ring
+  double probe_left = 1;             ///< least part of a probe's time after its start
+  double library_gigabytes = 1;      ///< 10⁹ bytes of libraries beside the memory of a training
 };
 
 /// Terms of the standard deviation of ln(measured / predicted), and the quantiles.

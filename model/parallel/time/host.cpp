@@ -6,24 +6,21 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double backward_launches = 1.8;
-constexpr double async_launches = 10;   ///< of pieces of tensor-parallel products
-constexpr double cast_launches = 8;     ///< of casts to fewer bits
-constexpr double expert_launches = 25;  ///< to route and order tokens
-constexpr double whole_node = 3;        ///< log2 of 8 hosts, to which host_collective refers
+constexpr double whole_node = 3;  ///< log2 of 8 hosts, to which host_collective refers
 
 }  // namespace
 
-LayerCalls layer_calls(const Family& family, const memory::TransformerShape& shape,
-                       const PlanSizes& plan, bool has_few_bits) {
+LayerCalls layer_calls(const TimeConstants& constants, const Family& family,
+                       const memory::TransformerShape& shape, const PlanSizes& plan,
+                       bool has_few_bits) {
   const bool is_split = plan.tensor > 1;
   LayerCalls calls;
   double launches = family.launches;
-  if (is_split && plan.async_tensor) launches += async_launches;
-  if (has_few_bits) launches += cast_launches;
-  if (shape.experts) launches += expert_launches;
+  if (is_split && plan.async_tensor) launches += constants.async_launches;
+  if (has_few_bits) launches += constants.cast_launches;
+  if (shape.experts) launches += constants.expert_launches;
   calls.forward.launches = launches;
-  calls.backward.launches = backward_launches * launches;
+  calls.backward.launches = constants.backward_launches * launches;
   double both = 0;
   if (shape.experts && plan.experts > 1) both += 2;
   if (plan.context > 1) both += 1;

@@ -11,13 +11,14 @@ struct HostCalls {
   double launches = 0;
   double collectives = 0;
 };
-/// Calls of a layer: forward, and backward with 1.8 launches for each of forward.
+/// Calls of a layer: forward, and backward with backward_launches for each of forward.
 struct LayerCalls {
   HostCalls forward = {};
   HostCalls backward = {};
 };
-LayerCalls layer_calls(const Family& family, const memory::TransformerShape& shape,
-                       const PlanSizes& plan, bool has_few_bits);
+LayerCalls layer_calls(const TimeConstants& constants, const Family& family,
+                       const memory::TransformerShape& shape, const PlanSizes& plan,
+                       bool has_few_bits);
 
 /// Seconds of the host: h (launches · launch + collectives · host_collective · meet), with
 /// meet = max(log2 t, [a collective beside those of t]) / 3, since the hosts of a group meet, and

@@ -10,16 +10,6 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double embedding_bytes = 20;  ///< a feature of a token, read and written
-constexpr double loss_message = 8;      ///< bytes a token, in each of three all-reduces
-constexpr double layer_tensors = 12;
-constexpr double accumulation_bytes = 10;  ///< a parameter and micro-batch, where sums are apart
-constexpr double unfused_update = 2;
-constexpr double wide_gradient = 4;      ///< bytes of a gradient that is summed once a step
-constexpr double crossed_message = 1.5;  ///< start of a message across nodes over one in a node
-constexpr HostCalls head_calls{30, 5};
-constexpr HostCalls embedding_calls{8, 2};
-
 HostCalls alone_or_split(HostCalls calls, bool is_split) {
   if (!is_split) calls.collectives = 0;
   return calls;
@@ -39,15 +29,18 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan) {
       message;
   if (is_split) {
     head += 3 * setting.collectives.all_reduce({plan.tensor, plan.strides().tensor},
-                                               loss_message * sizes.tokens);
+                                               constants.loss_message * sizes.tokens);
   }
   const double embedding =
-      embedding_bytes * sizes.tokens * sizes.hidden / setting.rates.memory + message;
+      constants.embedding_bytes * sizes.tokens * sizes.hidden / setting.rates.memory + message;
   const auto host = [&](const HostCalls& calls) {
     return host_time(constants, *setting.family, plan, alone_or_split(calls, is_split));
   };
-  return {.embedding = slower_of(constants, embedding, host(embedding_calls)),
-          .head = slower_of(constants, head, host(head_calls))};
+  return {
+      .embedding = slower_of(constants, embedding,
+                             host({constants.embedding_launches, constants.embedding_collectives})),
+      .head =
+          slower_of(constants, head, host({constants.head_launches, constants.head_collectives}))};
 }
 
 namespace {
@@ -61,7 +54,7 @@ double stage_message(const Setting& setting, const PlanSizes& plan) {
   const Collectives& collectives = setting.collectives;
   const bool crosses = plan.strides().stages >= collectives.links().node_gpus;
   const LayerSizes sizes = layer_sizes(setting.shape, plan);
-  return setting.constants.stage_message * (crosses ? crossed_message : 1) +
+  return setting.constants.stage_message * (crosses ? setting.constants.crossed_message : 1) +
          sizes.tokens * sizes.hidden * setting.rates.element_bytes / plan.token_ranks() /
              (crosses ? collectives.across() : collectives.inside());
 }
@@ -120,11 +113,11 @@ double update_time(const Setting& setting, const PlanSizes& plan, double layers,
   const TimeConstants& constants = setting.constants;
   const bool is_unfused = setting.family->one_queue;
   const double updated = plan.zero >= 1 ? shard_parameters(plan, own) : own.total();
-  double bytes = constants.update_bytes * (is_unfused ? unfused_update : 1) * updated;
+  double bytes = constants.update_bytes * (is_unfused ? constants.unfused_update : 1) * updated;
   if (is_unfused && plan.micro_batches > 1 && !plan.gathers_layers()) {
-    bytes += plan.micro_batches * own.total() * accumulation_bytes;
+    bytes += plan.micro_batches * own.total() * constants.accumulation_bytes;
   }
-  return bytes / setting.rates.memory + constants.tensor_update * layer_tensors * layers +
+  return bytes / setting.rates.memory + constants.tensor_update * constants.layer_tensors * layers +
          constants.step_fixed;
 }
 
@@ -138,7 +131,8 @@ double gradient_messages(const Setting& setting, const PlanSizes& plan,
   if (plan.gathers_layers()) return 0;
   const Collectives& send = setting.collectives;
   if (plan.sharded_weights) {
-    return gather_time(send, plan, own) + scatter_time(send, plan, own, wide_gradient);
+    return gather_time(send, plan, own) +
+           scatter_time(send, plan, own, setting.constants.wide_gradient);
   }
   if (plan.zero == 0) return sum_time(send, plan, own, plan.gradient_bytes);
   const bool reduces = setting.family->one_queue && plan.zero == 1;

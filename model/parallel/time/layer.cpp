@@ -12,7 +12,6 @@ namespace {
 
 using parallel::Recompute;
 
-constexpr double backward_gaps = 1.8;  ///< kernels of backward over those of forward
 constexpr double gather_copies = 6;    ///< bytes a weight: received, sent on, and read as shards
 constexpr double cast_read = 2;        ///< bytes of a gradient, read to cast it
 constexpr double gradient_copies = 5;  ///< cast, scaled (2), and scattered (2): times its bytes
@@ -87,12 +86,12 @@ LayerTime layer_without_gathers(const Setting& setting, const PlanSizes& plan) {
       layer_messages(setting, plan, sizes, products.total(), time.attention, time.device).total();
 
   const LayerCalls calls =
-      layer_calls(*setting.family, setting.shape, plan, setting.rates.has_few_bits());
+      layer_calls(constants, *setting.family, setting.shape, plan, setting.rates.has_few_bits());
   time.host = PassTime{host_time(constants, *setting.family, plan, calls.forward),
                        host_time(constants, *setting.family, plan, calls.backward)} +
               mixed_queue(setting, plan);
   const double gap = calls.forward.launches * constants.gap;
-  PassTime gaps{gap, backward_gaps * gap};
+  PassTime gaps{gap, constants.backward_launches * gap};
   compute_again(time, gaps, products, plan);
   time.device += gaps;
   time.layer = {

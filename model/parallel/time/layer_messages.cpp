@@ -8,9 +8,7 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double ring_interference = 0.15;  ///< of what hides under attention
-constexpr double ring_step = 20e-6;         ///< seconds to begin one
-constexpr double weight_bytes = 2;          ///< of a weight that is gathered
+constexpr double weight_bytes = 2;  ///< of a weight that is gathered
 
 /// Messages that nothing hides, and the computing that others run under.
 struct Exposed {
@@ -78,11 +76,11 @@ Exposed context_messages(const Setting& setting, const PlanSizes& plan, const La
   const double sent =
       sizes.tokens * 2 * sizes.key / plan.tensor * setting.rates.element_bytes * steps / link;
   const PassTime covered{least(sent, attention.forward), least(2 * sent, attention.backward)};
-  const auto exposed = [&](double ring, double under, double start) {
-    return ring - under + ring_interference * under + steps * start;
+  const auto exposed = [&](double ring, double under, double begin) {
+    return ring - under + setting.constants.ring_interference * under + steps * begin;
   };
-  return {{exposed(sent, covered.forward, ring_step),
-           exposed(2 * sent, covered.backward, 2 * ring_step)},
+  const double start = setting.constants.ring_step;
+  return {{exposed(sent, covered.forward, start), exposed(2 * sent, covered.backward, 2 * start)},
           covered};
 }
 
