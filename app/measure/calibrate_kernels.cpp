@@ -85,7 +85,7 @@ report::Table score_table(const KernelFit& fit) {
                    {"mean"},
                    {"bias"},
                    {"covered"}};
-  for (const std::string_view kernel :
+  for (const char* const kernel :
        {"product", "convolution forward", "convolution data", "convolution weights"}) {
     bool any = false;
     for (const KernelScore& score : fit.scores) {
