@@ -9,8 +9,7 @@ constexpr double gib = 1024.0 * 1024 * 1024;
 
 Bytes usable_memory(Bytes printed) {
   constexpr Bytes giga(1e9);
-  constexpr Bytes large_device(100e9);  // from which more of the memory is kept back
-  const double usable = printed < large_device ? 0.995 : 0.95;
+  constexpr double usable = 0.995;
   return Bytes(usable * gib * (printed / giga));
 }
 

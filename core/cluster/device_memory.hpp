@@ -4,8 +4,8 @@
 
 namespace dlscale {
 
-/// Bytes of a GPU that a process can allocate: the gigabytes of its data sheet are gibibytes, less
-/// 0.5 %, or 5 % from 100 GB up. [derived from cards that report it]
+/// Bytes of a GPU that its driver reports: the gigabytes of its data sheet are gibibytes, less
+/// 0.5 %. [what nvidia-smi prints for H100, H200, B200 and GB200, within 0.1 %]
 Bytes usable_memory(Bytes printed);
 /// The same of a device. Of one without a data sheet, as it is stated; 0 where nothing states it.
 Bytes usable_memory(const Device& device);

@@ -361,7 +361,7 @@ TEST_F(OnH200, WhatFitsIsPredictedWithoutAWord) {
 
 TEST_F(OnH200, WhatMayNotFitIsNoted) {
   const Prediction p = predicted(largest_ + 1);
-  EXPECT_TRUE(mentions(p, "needs about 143.8 GB of the 143.8 GB of each rank")) << all(p.notes);
+  EXPECT_TRUE(mentions(p, "needs about 150.6 GB of the 150.6 GB of each rank")) << all(p.notes);
   EXPECT_TRUE(mentions(p, "largest batch that fits is about " + std::to_string(largest_)))
       << all(p.notes);
 }

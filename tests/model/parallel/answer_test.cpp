@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -107,16 +108,14 @@ TEST(WaitsForMemory, GrowWithTheNeed) {
   }
 }
 
-/// Data parallelism takes the gigabytes of a data sheet for what a process has beside libraries.
-TEST(UsableMemory, IsAboutWhatDataParallelismTakes) {
-  int compared = 0;
-  for (const DeviceSheet& sheet : sheets().sheets()) {
-    if (sheet.memory < Bytes(12e9)) continue;
-    const double left = usable_memory(sheet.memory).si() - library_memory(1).bytes;
-    EXPECT_NEAR(left / sheet.memory.si(), 1, 0.06) << sheet.name;
-    ++compared;
+/// MiB that nvidia-smi prints for these cards.
+TEST(UsableMemory, IsWhatCardsReport) {
+  const std::map<std::string, double> reported{
+      {"H100-SXM5-80GB", 81559}, {"H200", 143771}, {"B200", 183359}, {"GB200", 189471}};
+  for (const auto& [card, mebibytes] : reported) {
+    const double bytes = mebibytes * 1024 * 1024;
+    EXPECT_NEAR(usable_memory(sheets().at(card).memory).si(), bytes, 0.002 * bytes) << card;
   }
-  EXPECT_GT(compared, 10);
 }
 
 /// One list says how a framework computes, keeps memory and which plans it runs.
