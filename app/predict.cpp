@@ -290,6 +290,11 @@ ExitCode predict_stages(PredictOptions& options, const Network& network) {
 
 ExitCode predict_parallel(PredictOptions& options) {
   options.cost.check(options.training.asked());
+  if (options.measured.is_given() && !options.what_if.device.empty()) {
+    throw ConfigError(
+        "--measured beside --device leaves open which GPU was measured. Leave one of them out, or "
+        "name a cluster file that has this GPU.");
+  }
   TrainingOptions usual_length = options;  // scores of a long one would be absurdly large
   usual_length.sequence = 0;
   if (!options.parallel.has_branches() && !model::memory::is_decoder(usual_length.find_network())) {

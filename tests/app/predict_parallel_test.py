@@ -61,6 +61,8 @@ class PredictParallel(ProgramTest):
         self.assertIn("hosts and links, and the generation in NCCL's cost model, are those of before", text)
         self.assert_refused(run(*words, "--device", "h2000"), 2, "not one GPU with a data sheet")
         stages = [*RESNET, "--ranks", 8, "--parallel", "stages=4,micro_batches=8"]
+        for asked in (words, stages):
+            self.assert_refused(run(*asked, "--device", "h200_sxm", "--measured", "8=9 s"), 2, "which GPU was measured")
         self.assertIn("in place of NVIDIA H100", " ".join(self.answered(*stages, "--device", "h200_sxm").split()))
 
     def test_frameworks_take_one_sequence_at_a_time(self):

@@ -186,13 +186,14 @@ PlanSizes sizes_of(const ParallelQuestion& question, const Family& family,
   sizes.micro_batch = static_cast<double>(batches.micro_batch.value_or(1));
   sizes.micro_batches = static_cast<double>(batches.micro_batches);
   sizes.chunks = plan.chunks;
-  sizes.zero = plan.zero;
+  // In groups of one rank, nothing is sharded, so nothing is gathered or copied.
+  sizes.zero = plan.zero_group == 1 ? 0 : plan.zero;
   sizes.zero_group = plan.zero_group.value_or(0);
   sizes.sequence_parallel = plan.sequence_parallel;
   sizes.tensor_overlap = plan.tensor_overlap;
   sizes.async_tensor =
       family.tensor_overlap == TensorOverlap::pieces && overlaps_tensor(family, plan);
-  sizes.sharded_weights = plan.zero >= 3;
+  sizes.sharded_weights = sizes.zero >= 3;
   if (plan.stages > 1) sizes.copies = parallel::find_schedule(plan.schedule).copies;
   sizes.zero_bubble = plan.schedule == "zero_bubble";
   sizes.recompute = plan.recompute;

@@ -54,7 +54,7 @@ struct PlanSizes {
   [[nodiscard]] double sharers() const { return zero_group > 0 ? zero_group : replicas(); }
   /// Whether each layer gathers its weights for each micro-batch, and scatters its gradients.
   [[nodiscard]] bool gathers_layers() const {
-    return sharded_weights && sharers() > 1 && (stages == 1 || !keeps_gathered_stage);
+    return sharded_weights && replicas() > 1 && (stages == 1 || !keeps_gathered_stage);
   }
   [[nodiscard]] double gpus() const { return tensor * stages * data * context; }
   [[nodiscard]] Strides strides() const {

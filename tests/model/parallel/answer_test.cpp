@@ -281,6 +281,16 @@ TEST(ParallelAnswers, SayWhatAStepIsBoundBy) {
   EXPECT_EQ(bound_of({.compute = 3, .is_host_bound = true}, plan), "host");
 }
 
+TEST(ParallelAnswers, ShardNothingInGroupsOfOne) {
+  const std::string of = "8B-dp8-H100-SXM5-80GB-fp8";
+  const double whole = asked({of, "data=8,micro_batch=2,zero=0"}).answer().seconds();
+  for (const char* alone : {"zero=1,zero_group=1", "zero=3,zero_group=1"}) {
+    const std::string plan = std::string("data=8,micro_batch=2,") + alone;
+    EXPECT_EQ(asked({of, plan}).answer().seconds(), whole) << alone;
+  }
+  EXPECT_NE(asked({of, "data=8,micro_batch=2,zero=3"}).answer().seconds(), whole);
+}
+
 TEST(ParallelAnswers, RefuseBitsThatADeviceLacks) {
   Asked question = asked({"8B-dp8-H100-SXM5-80GB-fp8", "data=8,micro_batch=2,zero=1"});
   EXPECT_LT(question.answer().seconds(), asked(alike[9]).answer().seconds());

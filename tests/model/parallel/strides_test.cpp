@@ -97,18 +97,6 @@ TEST(HybridSharding, SharesWithinANode) {
   EXPECT_LT(2 * near.gather + near.scatter, 2 * all.gather + all.scatter);
 }
 
-/// Who holds all weights gathers, copies and scatters none.
-TEST(HybridSharding, OfOneReplicaIsNone) {
-  Question of = dense_question();
-  of.plan = {.data = 64, .micro_batches = 2, .hides_gradients = false};
-  const double whole = seconds(of);
-  of.plan.zero = 3;
-  of.plan.sharded_weights = true;
-  EXPECT_NE(seconds(of), whole);
-  of.plan.zero_group = 1;
-  EXPECT_NEAR(seconds(of), whole, 1e-12 * whole);
-}
-
 TEST(RecomputeShare, CountsTheLayersOfABlock) {
   const auto share = [](const std::string& text) {
     return recompute_share_of(parallel::parse_plan(text), 16);
