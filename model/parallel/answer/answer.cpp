@@ -40,23 +40,6 @@ DeviceFacts facts_in(Precision precision, const DeviceSheet& sheet,
   return facts;
 }
 
-/// The same iteration, `factor` times as long in all its parts.
-IterationTime stretched(IterationTime time, double factor) {
-  LayerTime& layer = time.layer;
-  for (PassTime* pass :
-       {&layer.qkv, &layer.projection, &layer.feed_forward, &layer.attention, &layer.elementwise,
-        &layer.host, &layer.messages, &layer.device, &layer.layer}) {
-    pass->forward *= factor;
-    pass->backward *= factor;
-  }
-  for (double* part : {&layer.gather, &layer.scatter, &time.embedding, &time.head,
-                       &time.slowest_stage, &time.stage_message, &time.stage_messages,
-                       &time.pipeline, &time.exposed_gradients, &time.update, &time.total}) {
-    *part *= factor;
-  }
-  return time;
-}
-
 constexpr double most_micro_batches = 1e9;
 
 memory::MemorySetup setup_of_batches(const Setting& setting, const parallel::ParallelPlan& plan,
@@ -219,6 +202,22 @@ memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Sett
   const std::vector<int> layers = stage_layers_of(plan);
   numbered.sizes.stage_layers = layers;
   return memory_setup_of(setting, numbered);
+}
+
+IterationTime stretched(IterationTime time, double factor) {
+  LayerTime& layer = time.layer;
+  for (PassTime* pass :
+       {&layer.qkv, &layer.projection, &layer.feed_forward, &layer.attention, &layer.elementwise,
+        &layer.host, &layer.messages, &layer.device, &layer.layer}) {
+    pass->forward *= factor;
+    pass->backward *= factor;
+  }
+  for (double* part : {&layer.gather, &layer.scatter, &time.embedding, &time.head,
+                       &time.slowest_stage, &time.stage_message, &time.stage_messages,
+                       &time.pipeline, &time.exposed_gradients, &time.update, &time.total}) {
+    *part *= factor;
+  }
+  return time;
 }
 
 ParallelAnswer answer_of(const ParallelTimeFile& file, const Setting& setting,

@@ -88,6 +88,9 @@ struct NumberedPlan {
 /// The same inputs from numbers, of whose micro-batches a sample may be a part.
 memory::MemorySetup memory_setup_of(const Setting& setting, const NumberedPlan& numbered);
 
+/// The same iteration, `factor` > 0 times as long in all its parts.
+IterationTime stretched(IterationTime time, double factor);
+
 /// One plan of a training, predicted.
 struct ParallelAnswer {
   parallel::ParallelPlan plan = {};

@@ -83,9 +83,7 @@ double stage_messages(const Setting& setting, const ParallelAnswer& answer) {
   return time.pipeline * (1 - seconds(without) / seconds(time));
 }
 
-}  // namespace
-
-std::vector<StepPart> step_losses(const Setting& setting, const ParallelAnswer& answer) {
+std::vector<StepPart> unmeasured_losses(const Setting& setting, const ParallelAnswer& answer) {
   const IterationTime& time = answer.time;
   const PlanSizes& plan = answer.sizes;
   const LayerSeconds layer = layer_seconds(setting, plan, time.layer);
@@ -122,6 +120,16 @@ std::vector<StepPart> step_losses(const Setting& setting, const ParallelAnswer& 
                               {"waits for memory", overhead, answer.seconds() - time.total}};
   std::erase_if(parts,
                 [&](const StepPart& part) { return part.seconds < least_shown * time.total; });
+  return parts;
+}
+
+}  // namespace
+
+std::vector<StepPart> step_losses(const Setting& setting, const ParallelAnswer& answer) {
+  ParallelAnswer unmeasured = answer;
+  unmeasured.time = stretched(answer.time, 1 / setting.measured_factor);
+  std::vector<StepPart> parts = unmeasured_losses(setting, unmeasured);
+  for (StepPart& part : parts) part.seconds *= setting.measured_factor;
   return parts;
 }
 

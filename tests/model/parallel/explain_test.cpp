@@ -33,6 +33,29 @@ TEST(StepLosses, AddUpToTheIteration) {
   }
 }
 
+/// A measured factor makes all parts as much longer, and adds none.
+TEST(StepLosses, AreTheSameSharesAtAMeasuredPoint) {
+  RandomTrainings random(61);
+  for (int i = 0; i < 200; ++i) {
+    const PlannedQuestion of = random_plan(random);
+    Setting setting = of.setting();
+    ParallelAnswer answer;
+    answer.plan = of.plan;
+    answer.sizes = of.question.plan;
+    answer.time = plan_time(setting, of.sizes(), of.plan);
+    const std::vector<StepPart> plain = step_losses(setting, answer);
+    setting.measured_factor = 1.3;
+    answer.time = stretched(answer.time, 1.3);
+    const std::vector<StepPart> longer = step_losses(setting, answer);
+    ASSERT_EQ(longer.size(), plain.size()) << of.text();
+    for (std::size_t part = 0; part < plain.size(); ++part) {
+      EXPECT_EQ(longer[part].name, plain[part].name) << of.text();
+      EXPECT_NEAR(longer[part].seconds, 1.3 * plain[part].seconds, 1e-6 * answer.time.total)
+          << plain[part].name << ": " << of.text();
+    }
+  }
+}
+
 class OnDgx : public testing::Test {
  protected:
   static ParallelQuestion asked() {
