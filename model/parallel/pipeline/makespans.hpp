@@ -15,10 +15,11 @@ inline constexpr double usual_pieces = 16'384;
 ///
 /// Once a pipeline is full, it repeats itself after as many micro-batches as it has stages S. So
 /// many micro-batches m are simulated as n = m mod S + a S and as n + a S, and their line goes on
-/// to m, with a ≥ 2 by `most_pieces`. [D] Exact for gpipe and equal parts. Wrong, and mostly too
-/// low, where a second chain of operations outruns the slowest one only after n + a S
-/// micro-batches: below 3 · 10^-3 of the makespan in tests, whose parts are alike but for the head;
-/// parts that differ by 30 % at random have shown 2 · 10^-2.
+/// to m, with a ≥ 2 by `most_pieces`. [D] Exact for gpipe, and 1f1b of equal parts. Wrong, and
+/// mostly too low, where a second chain of operations outruns the slowest one only after n + a S
+/// micro-batches: below 4 · 10^-3 of the makespan for parts that are alike but for the head. A few
+/// interleaved ones with long messages, and parts that differ by 30 % at random, have shown
+/// 2 · 10^-2.
 class Makespans {
  public:
   /// Requires that obstacle() is empty, and most_pieces > 0.
