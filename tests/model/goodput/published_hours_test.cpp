@@ -38,12 +38,8 @@ TrainingCost cost_of(const PublishedHours& one) {
   return training_cost(parallel_plan_question(cluster, question, hardware, answer, one.tokens));
 }
 
-/// Published hours count what else a training needs: smaller batches at its start, stops by hand,
-/// evaluations and repeated parts. So the prediction is the lower one of both.
-void expect_most_of(const PublishedHours& published, double least_share) {
-  const double share = cost_of(published).device_hours.value / published.hours;
-  EXPECT_GT(share, least_share);
-  EXPECT_LT(share, 1);
+double share_of(const PublishedHours& published) {
+  return cost_of(published).device_hours.value / published.hours;
 }
 
 std::string repeated(const char* text, int times) {
@@ -66,7 +62,12 @@ TEST(PublishedHours, OfBloomAreFourFifthsComputing) {
   shape.tied_embeddings = true;
   const std::string plan = "data=8,tensor=4,stages=12,stage_layers=5/" + repeated("6/", 10) +
                            "5,micro_batch=2,zero=1,recompute=full";
-  expect_most_of({shape, 2048, "Megatron-DeepSpeed", plan, "dgx_a100", 384, 366e9, 1082990}, 0.75);
+  const double share =
+      share_of({shape, 2048, "Megatron-DeepSpeed", plan, "dgx_a100", 384, 366e9, 1082990});
+  // Published hours count what else a training needs: smaller batches at its start, stops by hand,
+  // evaluations and repeated parts. So the prediction is the lower one of both.
+  EXPECT_GT(share, 0.75);
+  EXPECT_LT(share, 1);
 }
 
 /// Llama 3.1 405B [arXiv:2407.21783, 3.3.2 and table 4; hours: its model card]: 16,384 H100, 15.6 T
@@ -88,7 +89,7 @@ TEST(PublishedHours, OfLlama3AreWithinTheInterval) {
       repeated("2/", 62) + "1,micro_batch=1,zero=1";
   const PublishedHours published{shape,      2048,  "Megatron", plan,
                                  "dgx_h100", 16384, 15.6e12,    30.84e6};
-  expect_most_of(published, 0.8);
+  EXPECT_NEAR(share_of(published), 1, 0.15);  // its software is not public
   const Uncertain hours = cost_of(published).device_hours;
   EXPECT_LT(hours.low, published.hours);
   EXPECT_GT(hours.high, published.hours);
