@@ -143,7 +143,8 @@ std::string batch_note(const model::parallel_time::ParallelQuestion& training) {
       training.global_batch, training.shape.sequence);
 }
 
-/// What predict would say of the plans shown: limits of the model, and nodes beyond the cluster's.
+/// The notes that predict has on the plans shown: limits of the model, and nodes beyond the
+/// cluster's.
 std::vector<std::string> limit_notes(const model::parallel_search::PlanSearch& search,
                                      const Cluster& cluster) {
   ParallelCall call;
@@ -268,9 +269,7 @@ bool ParallelPlanOptions::are_meant(const Network& network) const {
         own, other));
   }
   if (!other.empty()) return false;
-  try {
-    model::memory::transformer_shape(network);
-  } catch (const ConfigError&) {
+  if (!model::memory::is_decoder(network)) {
     if (own.empty()) return false;
     throw ConfigError(fmt::format(
         "{} belongs to the search over parallel plans, which are of decoders of equal layers, and "

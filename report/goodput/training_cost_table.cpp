@@ -55,7 +55,7 @@ std::string lead_of(std::span<const TrainingCost> trainings) {
       plan, percent(best.goodput.value), question.fits ? "" : "; it may not fit the devices");
 }
 
-/// What each row trains, where there are several: "A on 64 devices: llama3_70b on dgx_h100 by …".
+/// The training of a row, where there are several: "A on 64 devices: llama3_70b on dgx_h100 by …".
 std::string line_of(const CostQuestion& question) {
   const std::string devices = counted(question.devices, "device");
   const std::string row =

@@ -5,12 +5,12 @@
 namespace dlscale::model::parallel_time {
 
 /// Memory that the fullest rank reserves, with the low end of its 90 % interval, as shares of what
-/// a device leaves beside libraries (1.2 GB: a context and communicators).
+/// a device leaves beside libraries (library_gigabytes: a context and communicators).
 struct MemoryNeed {
   double share = 0;
   double low = 0;  ///< ≤ share
 };
-/// `device_bytes` > 1.2e9: usable_memory() of the device.
+/// `device_bytes`: usable_memory() of the device, more than those of libraries.
 MemoryNeed memory_need(const TimeConstants& constants, const memory::RankMemory& memory,
                        double device_bytes);
 /// The same from what that rank reserves.

@@ -25,7 +25,7 @@ double deviation_of(const TimeFactors& factors) {
   return std::log(factors.high / factors.low) / (2 * normal_quantile_95);
 }
 
-/// That of the side on which a time is slower, or quicker.
+/// The deviation of the side on which a time is slower, or quicker.
 double deviation_towards(const TimeFactors& factors, bool is_slower) {
   return std::log(is_slower ? factors.high : 1 / factors.low) / normal_quantile_95;
 }

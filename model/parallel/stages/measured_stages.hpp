@@ -27,8 +27,8 @@ StagedPoint staged_point(const StagedTraining& before, int ranks, Seconds measur
 /// least
 ///   Σ 2 (√(1 + z²) − 1) + u²,   z = (ln(measured / predicted) − u s) / hypot(ν, o)
 /// over points, |u| ≤ greatest_move. s and o are deviations of computing and of the rest, ν is
-/// noise_at() the distance of micro-batches. The
-/// speed-up over one device stays, since what slows the one slows the other.
+/// noise_at() the distance of micro-batches. The speed-up over one device stays, since what slows
+/// the one slows the other.
 ///
 /// Errors follow change_by_points(). What u leaves of ln(measured / predicted) is unexplained; for
 /// the measured plan, s is the deviation of all its errors. [derived] Requires points, each of its

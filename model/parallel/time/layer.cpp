@@ -12,6 +12,7 @@ namespace {
 
 using parallel::Recompute;
 
+// Counts of what FSDP copies. [results/published/parallel/OTHER_SOURCES.md]
 constexpr double gather_copies = 6;    ///< bytes a weight: received, sent on, and read as shards
 constexpr double cast_read = 2;        ///< bytes of a gradient, read to cast it
 constexpr double gradient_copies = 5;  ///< cast, scaled (2), and scattered (2): times its bytes

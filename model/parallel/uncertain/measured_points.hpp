@@ -28,11 +28,10 @@ double predicted_seconds(const Setting& setting, const TimeConstants& constants,
 ///   Σ 2 (√(1 + z²) − 1) + Σ δ²,  z = ln(predicted / measured) / noise
 /// for a plan of `micro_batch` > 0, whose distance from that of a point decides the noise
 /// (noise_at()). δ are the constants' distances from those of the setting, in spreads of the
-/// logarithm. |δ| is limited,
-/// and an odd point counts less. Constants that differ by framework or cluster may move by the
-/// spread of their priors (launches, starts of collectives and messages, gaps), products, attention
-/// and loss by half of it, element-wise work by 0.3; others stay. MeasuredConstants has the
-/// numbers. [derived]
+/// logarithm. |δ| is limited, and an odd point counts less. Constants that differ by framework or
+/// cluster may move by the spread of their priors (launches, starts of collectives and messages,
+/// gaps), products, attention and loss by half of it, element-wise work by 0.3; others stay.
+/// MeasuredConstants has the numbers. [derived]
 TimeConstants by_measured_points(const ParallelTimeFile& file, const Setting& setting,
                                  std::span<const MeasuredPoint> points, double micro_batch);
 

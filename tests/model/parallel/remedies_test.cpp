@@ -27,7 +27,7 @@ std::vector<bool> are_sure(Asked asked) {
   return sure;
 }
 
-/// Of plans that fit surely and plans that may fit, the former alone are named.
+/// Plans that surely fit are named alone, where there are any.
 TEST(Remedies, FitSurelyIfAnyDoes) {
   int sure = 0;
   for (const char* plan : {"data=8,micro_batch=2", "data=8,micro_batch=4", "data=8,micro_batch=8",
