@@ -31,15 +31,22 @@ constexpr std::size_t kept_free = 512;
 constexpr std::size_t kept_for_others = 4096;
 constexpr std::size_t longest_headline = 140;
 
-/// Sorts by the size of cells such as "+3.2 %" in the column "change" or "change (+ = worse)".
-void sort_by_change(Table& table) {
+/// Lines that a reader sees without opening anything.
+constexpr std::size_t most_open_lines = 40;
+/// Lines of an open table besides its rows and notes: title, headings and their rule.
+constexpr std::size_t lines_of_headings = 3;
+
+/// Sorts what regressed first, and else by the size of cells such as "+3.2 %" in the column
+/// "change" or "change (+ = worse)".
+void sort_by_change(Table& table, std::size_t verdict) {
   const auto column = std::ranges::find_if(table.columns, [](const Column& each) {
     return each.heading == "change" || each.heading.starts_with("change ");
   });
   if (column == table.columns.end()) return;
+  const auto change = static_cast<std::size_t>(column - table.columns.begin());
   std::ranges::stable_sort(table.rows, std::greater{}, [&](const auto& row) {
-    const Cell& cell = row.at(static_cast<std::size_t>(column - table.columns.begin()));
-    return std::abs(std::strtod(cell.text.c_str(), nullptr));
+    return std::pair(row.at(verdict).text == "regressed",
+                     std::abs(std::strtod(row.at(change).text.c_str(), nullptr)));
   });
 }
 
@@ -57,8 +64,8 @@ Parts parts_of(const Table& table, std::size_t verdict) {
     (is_among(changes, row.at(verdict).text) ? parts.changed : parts.other).rows.push_back(row);
   }
   (parts.changed.rows.empty() ? parts.other : parts.changed).notes = table.notes;
-  sort_by_change(parts.changed);
-  sort_by_change(parts.other);
+  sort_by_change(parts.changed, verdict);
+  sort_by_change(parts.other, verdict);
   return parts;
 }
 
@@ -103,37 +110,93 @@ void append(const std::string& before, const Table& table, const std::string& af
   if (used < largest_comment) comment += before + fitted(table, largest_comment - used) + after;
 }
 
-std::string write_comment(const Document& document, const Terminal&) {
-  std::string comment =
-      fmt::format("<!-- dlscale -->\n{}\n",
-                  escape_markdown(cut_to_width(printable(document.lead), longest_headline)));
-  bool has_verdicts = column_of(document.records, "verdict") ||
-                      column_of(document.verdicts, "verdict") || !document.cells.rows.empty();
-  std::vector<std::pair<Table, std::size_t>> folded;
-  for (const Table& table : document.tables) {
-    const auto verdict = column_of(table, "verdict");
-    if (!verdict) continue;
-    has_verdicts = true;
-    Parts parts = parts_of(table, *verdict);
-    if (!parts.changed.rows.empty()) append("\n", parts.changed, "", kept_for_others, comment);
-    if (!parts.other.rows.empty()) folded.emplace_back(std::move(parts.other), *verdict);
+std::size_t lines_of(const Table& table) {
+  return lines_of_headings + table.rows.size() + table.notes.size();
+}
+
+/// A comment in the making, and the lines that readers see of it.
+struct Comment {
+  std::string text;
+  std::size_t open_lines = 1;   ///< the headline
+  std::size_t kept_lines = 0;  ///< a summary for each table that follows
+  std::vector<std::pair<std::string, Table>> folded;
+
+  [[nodiscard]] std::size_t room() const {
+    const std::size_t used = open_lines + kept_lines;
+    return used < most_open_lines ? most_open_lines - used : 0;
   }
-  if (!has_verdicts) {
+  void open(const Table& table) {
+    append("\n", table, "", kept_for_others, text);
+    open_lines += lines_of(table);
+  }
+  void fold(std::string title, Table table) {
+    table.title.clear();
+    folded.emplace_back(std::move(title), std::move(table));
+    ++open_lines;  // its summary
+  }
+};
+
+/// Shows as many of the rows that changed as there is room for, and folds the others.
+void add_judged(Comment& comment, const Table& table, std::size_t verdict) {
+  Parts parts = parts_of(table, verdict);
+  if (!parts.changed.rows.empty()) {
+    Table rest{parts.changed.title, parts.changed.columns, {}, {}};
+    const std::size_t besides = lines_of_headings + parts.changed.notes.size() + 2;
+    const std::size_t room =
+        std::max<std::size_t>(1, comment.room() > besides ? comment.room() - besides : 0);
+    if (parts.changed.rows.size() > room) {
+      const auto first = parts.changed.rows.begin() + static_cast<std::ptrdiff_t>(room);
+      rest.rows.assign(first, parts.changed.rows.end());
+      parts.changed.rows.erase(first, parts.changed.rows.end());
+    }
+    comment.open(parts.changed);
+    if (!rest.rows.empty()) {
+      comment.fold(fmt::format("{} more: {}", table.title, counts(rest, verdict)), std::move(rest));
+    }
+  }
+  if (!parts.other.rows.empty()) {
+    const std::string title = fmt::format("{}: {}", table.title, counts(parts.other, verdict));
+    comment.fold(title, std::move(parts.other));
+  }
+}
+
+/// What has no verdicts stays open if there is room.
+void add_other(Comment& comment, const Table& table) {
+  if (lines_of(table) <= comment.room()) {
+    comment.open(table);
+  } else {
+    comment.fold(table.title, table);
+  }
+}
+
+std::string write_comment(const Document& document, const Terminal&) {
+  const auto is_judged = [](const Table& table) { return column_of(table, "verdict").has_value(); };
+  if (!is_judged(document.records) && !is_judged(document.verdicts) &&
+      document.cells.rows.empty() && std::ranges::none_of(document.tables, is_judged)) {
     throw ConfigError(fmt::format(
         "a {} has no verdicts, of which alone a comment on a pull request tells. Use the format "
         "markdown for all of its tables.",
         kind_of(document)));
   }
-  for (auto& [table, verdict] : folded) {
-    const std::string title = fmt::format("{}: {}", table.title, counts(table, verdict));
-    table.title.clear();
-    append(fmt::format("\n<details>\n<summary>{}</summary>\n\n", escape_markdown(title)), table,
-           "\n</details>\n", kept_free, comment);
+  Comment comment;
+  comment.text =
+      fmt::format("<!-- dlscale -->\n{}\n",
+                  escape_markdown(cut_to_width(printable(document.lead), longest_headline)));
+  comment.kept_lines =
+      static_cast<std::size_t>(std::ranges::count_if(document.tables, std::not_fn(is_judged)));
+  for (const Table& table : document.tables) {
+    if (const auto verdict = column_of(table, "verdict")) add_judged(comment, table, *verdict);
   }
   for (const Table& table : document.tables) {
-    if (!column_of(table, "verdict")) append("\n", table, "", kept_for_others, comment);
+    if (is_judged(table)) continue;
+    --comment.kept_lines;
+    add_other(comment, table);
   }
-  return comment;
+  for (const auto& [title, table] : comment.folded) {
+    append(fmt::format("\n<details>\n<summary>{}</summary>\n\n", escape_markdown(title)), table,
+           "\n</details>\n", kept_free, comment.text);
+  }
+  return comment.text;
 }
 
 }  // namespace

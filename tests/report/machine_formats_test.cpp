@@ -83,6 +83,36 @@ TEST(Comment, KeepsTheLargestChangesWhereNotAllFit) {
   EXPECT_FALSE(contains(text, "conv layer=0 "));
 }
 
+/// Lines that a reader sees: those outside of what is folded, and a line for each fold.
+long long open_lines(const std::string& text) {
+  std::istringstream lines(text);
+  long long open = 0;
+  bool folded = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "</details>") folded = false;
+    open += !folded && !line.empty() && line != "</details>" && !line.starts_with("<!--");
+    if (line == "<details>") folded = true;
+  }
+  return open;
+}
+
+TEST(Comment, HasAtMostFortyOpenLinesAndWhatRegressedFirst) {
+  for (const auto& [regressed, unchanged] : {std::pair{2, 2}, std::pair{10, 300}, {300, 10}}) {
+    GateReport gate = large_gate(regressed, unchanged);
+    GateMetric better = gate.metrics.front();
+    better.key = "improved most";
+    better.verdict = Verdict::improved;
+    better.ratio = 0.1;
+    gate.metrics.insert(gate.metrics.begin(), better);
+    const std::string text = written("comment", gate_document(gate));
+    EXPECT_LE(open_lines(text), 40) << text.substr(0, 4000);
+    const std::size_t first = text.find("| conv layer=");
+    EXPECT_LT(first, text.find("| improved most "));
+    EXPECT_LT(first, text.find("<details>"));
+    EXPECT_EQ(contains(text, "more: "), regressed == 300);
+  }
+}
+
 TEST(Comment, CutsALongHeadline) {
   Document document = gate_document(samples::gate());
   document.lead = std::string(130, 'x') + std::string(40, '+') + "é";
@@ -273,7 +303,7 @@ TEST(GateSections, SayWhatMoreRoundsWouldTakeAndWhetherTheMachineWasSteady) {
   gate.metrics[2].ratio_high = 1.06;
   gate.load = {0.1, 2.5};
   gate.set_aside = 2;
-  const std::string page = html_page("x", gate_sections(gate), {});
+  const std::string page = html(gate_page(gate));
   for (const char* said :
        {"more rounds needed", "about 13", "in 8 of 10 cases, after 40 rounds: about",
         "Load before runs: 0.10 to 2.50.", "slowed or held back: 2 rounds"}) {
@@ -282,15 +312,14 @@ TEST(GateSections, SayWhatMoreRoundsWouldTakeAndWhetherTheMachineWasSteady) {
   const std::string table = written("markdown", gate_document(gate));
   EXPECT_TRUE(contains(table, "more rounds needed")) << table;
   gate.unsteady = true;
-  EXPECT_FALSE(contains(html_page("x", gate_sections(gate), {}), "more rounds needed"));
+  EXPECT_FALSE(contains(html(gate_page(gate)), "more rounds needed"));
 }
 
 TEST(GateSections, OfAGateWithoutMetricsSayThatNothingChanged) {
   GateReport gate = samples::gate();
   gate.metrics.clear();
   EXPECT_TRUE(gate_figures(gate).empty());
-  EXPECT_TRUE(contains(html_page("x", gate_sections(gate), {}),
-                       "No metric changed by more than the margin."));
+  EXPECT_TRUE(contains(html(gate_page(gate)), "No metric changed by more than the margin."));
 }
 
 }  // namespace
