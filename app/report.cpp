@@ -24,18 +24,22 @@
 #include "app/history/history_options.hpp"
 #include "app/history/report_sources.hpp"
 #include "app/options/hardware_options.hpp"
+#include "app/report/next_steps.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "model/machine/machine.hpp"
 #include "regression/gate/gate_report.hpp"
+#include "report/answers/comparison_page.hpp"
+#include "report/answers/plan_page.hpp"
+#include "report/answers/prediction_page.hpp"
 #include "report/comparison/side_by_side.hpp"
+#include "report/figure/figures.hpp"
 #include "report/format/format.hpp"
 #include "report/history/history_table.hpp"
 #include "report/history/history_view.hpp"
 #include "report/sections/gate_sections.hpp"
 #include "report/sections/history_section.hpp"
-#include "report/sections/prediction_page.hpp"
 #include "report/sections/sections.hpp"
 #include "report/sections/summary.hpp"
 #include "report/validation/speedup_curves.hpp"
@@ -92,19 +96,7 @@ bool is_page(std::istream& content) {
   std::string start(2048, ' ');
   content.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(content.gcount()));
-  const std::size_t title = start.find("<title>");
-  const auto has_title = [](std::string_view text, const std::string& before) {
-    return text.starts_with(before + "dlscale: training on ") ||
-           text.starts_with(before + "dlscale: measured on ") ||
-           text.starts_with(before + "dlscale: gate, ") ||
-           text.starts_with(before + std::string(report::prediction_title)) ||
-           text.starts_with(before + std::string(report::side_by_side_title)) ||
-           text.starts_with(before + std::string(report::history_title)) ||
-           text.starts_with(report::layer_page_title) ||
-           text.starts_with(report::message_page_title);
-  };
-  return has_title(start, "# ") ||
-         (title != std::string::npos && has_title(start.substr(title), "<title>"));
+  return report::is_page_text(start);
 }
 
 /// Figures do not record their author; they belong to a report if its page lies beside them.
@@ -209,10 +201,10 @@ bool is_page_file(const fs::path& path) {
 
 /// Removes pages of an earlier report that this one lacks.
 void remove_old_pages(const fs::path& folder, const char* below,
-                      const std::vector<report::Page>& pages) {
+                      const std::vector<report::TextFile>& pages) {
   if (!fs::is_directory(folder / below)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder / below)) {
-    const auto is_it = [&entry, &folder](const report::Page& page) {
+    const auto is_it = [&entry, &folder](const report::TextFile& page) {
       return folder / page.file == entry.path();
     };
     const bool ours = entry.path().extension() == ".md" && is_page_file(entry.path());
@@ -220,26 +212,18 @@ void remove_old_pages(const fs::path& folder, const char* below,
   }
 }
 
-void write_pages(const fs::path& folder, const std::vector<report::Page>& pages) {
-  for (const report::Page& page : pages) {
+void write_pages(const fs::path& folder, const std::vector<report::TextFile>& pages) {
+  for (const report::TextFile& page : pages) {
     refuse_foreign_file(folder / page.file, "a page of dlscale report", is_page);
   }
   for (const char* below : {"layers", "messages"}) remove_old_pages(folder, below, pages);
-  for (const report::Page& page : pages) write_output((folder / page.file).string(), page.text);
+  for (const report::TextFile& page : pages) write_output((folder / page.file).string(), page.text);
 }
 
 void print_document(const ReportOptions& options, const report::Document& document) {
   const auto& format = report::format::find_format(options.format);
   write_output("-", format.write(document, terminal_of_output("auto")));
   options.further.write(document);
-}
-
-/// Writes both forms of a page: HTML and Markdown.
-void write_forms(const ReportOptions& options, const std::string& html,
-                 const std::vector<report::Page>& pages) {
-  const fs::path out(options.out);
-  write_output((out / "index.html").string(), html);
-  write_pages(out, pages);
 }
 
 void tell_place(const ReportOptions& options) {
@@ -251,10 +235,18 @@ void tell_place(const ReportOptions& options) {
   }
 }
 
-void write_figures(const ReportOptions& options, const report::Figures& figures) {
-  for (const report::Figure& figure : figures) {
-    write_output((fs::path(options.out) / figure.file).string(), figure.svg);
+/// Writes a page as HTML, as Markdown and its figures, and prints the answer.
+ExitCode write_answer(const ReportOptions& options, const report::Page& page,
+                      const report::Document& document) {
+  const fs::path out(options.out);
+  for (const report::Figure& figure : page.figures) {
+    write_output((out / figure.file).string(), figure.svg);
   }
+  write_output((out / "index.html").string(), report::html(page));
+  write_pages(out, report::markdown(page));
+  print_document(options, document);
+  tell_place(options);
+  return ExitCode::ok;
 }
 
 ExitCode write_gate_report(const ReportOptions& options) {
@@ -265,44 +257,28 @@ ExitCode write_gate_report(const ReportOptions& options) {
   }
   const regression::GateReport gate =
       regression::read_gate_report(gate_file(options.results.front()));
-  const report::Figures figures = report::gate_figures(gate);
-  const std::vector<report::Section> sections = report::gate_sections(gate);
-  const std::string title = report::gate_title(gate);
-  const report::Document document = report::gate_document(gate);
-  write_figures(options, figures);
-  write_forms(options, report::html_page(title, sections, figures),
-              report::markdown_pages(title, sections, figures));
-  print_document(options, document);
-  tell_place(options);
-  return ExitCode::ok;
+  report::Page page = report::gate_page(gate);
+  page.next = steps_of_gate(gate);
+  return write_answer(options, page, report::gate_document(gate));
 }
 
-/// Writes the page of one answer of predict.
-ExitCode write_prediction(const ReportOptions& options) {
+/// Writes the page of one answer in JSON.
+ExitCode write_answer_page(const ReportOptions& options, const std::string& schema) {
   const std::string& file = options.results.front();
-  const report::PredictionPage page =
-      report::prediction_page(read_input(file, "Check the path."), file);
-  const report::Figures figures;
-  write_forms(options, report::html_page(page.title, page.sections, figures),
-              report::markdown_pages(page.title, page.sections, figures));
-  print_document(options, page.document);
-  tell_place(options);
-  return ExitCode::ok;
+  const std::string text = read_input(file, "Check the path.");
+  const auto& page = schema == "dlscale.plan"         ? report::plan_page
+                     : schema == "dlscale.comparison" ? report::comparison_page
+                                                      : report::prediction_page;
+  report::AnswerPage made = page(text, file);
+  made.page.next = made.run ? steps_of_run(*made.run) : steps_of_comparison(text);
+  return write_answer(options, made.page, made.document);
 }
 
 /// Writes a report of a history without results.
 ExitCode write_history(const ReportOptions& options) {
   const std::shared_ptr<report::HistoryView> view = look_at_history(options, {});
-  report::Figures figures;
-  if (auto figure = report::history_figure(*view)) figures.push_back(std::move(*figure));
-  const std::vector<report::Section> sections = report::history_page(*view);
-  const std::string title = report::history_page_title(*view);
-  write_figures(options, figures);
-  write_forms(options, report::html_page(title, sections, figures),
-              report::markdown_pages(title, sections, figures));
-  print_document(options, report::history_check_document(view->report));
-  tell_place(options);
-  return ExitCode::ok;
+  return write_answer(options, report::history_page(*view),
+                      report::history_check_document(view->report));
 }
 
 /// Refuses a history for pages with a single subject.
@@ -324,14 +300,8 @@ ExitCode write_side_by_side(const ReportOptions& options) {
                 "batch, dtype and ranks of a training; all axes of a kernel), so there is nothing "
                 "side by side. Name other results.");
   }
-  const report::Figures figures;
-  const std::vector<report::Section> sections = report::side_by_side_sections(input);
-  const std::string title(report::side_by_side_title);
-  write_forms(options, report::html_page(title, sections, figures),
-              report::markdown_pages(title, sections, figures));
-  print_document(options, report::side_by_side_document(input.side_by_side));
-  tell_place(options);
-  return ExitCode::ok;
+  return write_answer(options, report::side_by_side_page(input),
+                      report::side_by_side_document(input.side_by_side));
 }
 
 ExitCode write_report(const ReportOptions& options) {
@@ -351,9 +321,11 @@ ExitCode write_report(const ReportOptions& options) {
     refuse_history(options, "the page of a gate");
     return write_gate_report(options);
   }
-  if (options.results.size() == 1 && is_prediction_answer(options.results.front())) {
-    refuse_history(options, "the page of a prediction");
-    return write_prediction(options);
+  if (options.results.size() == 1) {
+    if (const std::string schema = answer_schema(options.results.front()); !schema.empty()) {
+      refuse_history(options, "the page of an answer");
+      return write_answer_page(options, schema);
+    }
   }
   if (options.side_by_side) {
     refuse_history(options, "a page of medians side by side");
@@ -361,16 +333,14 @@ ExitCode write_report(const ReportOptions& options) {
   }
   report::ReportInput input = gather_input(options);
   add_side_by_side(input, options.results);
-  const report::Figures figures = report::report_figures(input);
   for (const std::string& sentence : input.left_out) {
     fmt::print(stderr, "report: {}\n", sentence);
   }
-  write_figures(options, figures);
-  write_forms(options, report::html(input, figures), report::markdown(input, figures));
-  print_document(options,
-                 input.trained ? report::summary_document(input) : report::parts_document(input));
-  tell_place(options);
-  return ExitCode::ok;
+  report::Page page = report::report_page(input);
+  page.next = steps_of_results(input);
+  return write_answer(
+      options, page,
+      input.trained ? report::summary_document(input) : report::parts_document(input));
 }
 
 void declare_report(CLI::App& verb, ExitCode& result) {
@@ -378,7 +348,8 @@ void declare_report(CLI::App& verb, ExitCode& result) {
   verb.add_option(
           "results", options->results,
           "Result files and folders of benchmarks and suites, a gate's folder or result, or "
-          "a prediction (JSON of predict); none with --history: a page of the whole history")
+          "an answer in JSON (of predict, plan or compare); none with --history: a page of the "
+          "whole history")
       ->type_name("FILE");
   CLI::Option* history =
       verb.add_option("--history", options->history.store,

@@ -218,8 +218,12 @@ std::vector<report::NoiseFinding> read_noise(const std::vector<std::string>& pat
   return findings;
 }
 
-bool is_prediction_answer(const std::string& path) {
-  return is_prediction_file(path) || has_schema(path, "dlscale.sweep");
+std::string answer_schema(const std::string& path) {
+  for (const char* schema :
+       {"dlscale.prediction", "dlscale.sweep", "dlscale.plan", "dlscale.comparison"}) {
+    if (has_schema(path, schema)) return schema;
+  }
+  return "";
 }
 
 std::string gate_file(const std::string& path) {

@@ -13,7 +13,7 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double character = 6.6;  ///< approximate width of one character, px
+constexpr double character = 7.1;  ///< approximate width of one character, px
 
 std::string short_number(double value) {
   return fmt::format("{:.6g}", value);
@@ -145,25 +145,6 @@ double draw_legend(Canvas& canvas, Point at, double width,
     x += need;
   }
   return at.y + 18;
-}
-
-double draw_stack(Canvas& canvas, const Scale& x, const Box& at,
-                  const std::vector<StackPart>& parts, std::string_view owner) {
-  double total = 0;
-  for (const StackPart& part : parts) total += part.seconds;
-  double done = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const double seconds = std::max(0.0, parts[i].seconds);
-    const double from = x.at(1e3 * done);
-    done += seconds;
-    if (seconds == 0) continue;
-    canvas.rect({from, at.y, x.at(1e3 * done) - from, at.height}, fill_class(i),
-                fmt::format("{}: {} {} ms ({})", owner, parts[i].name,
-                            significant(1e3 * seconds, 4), percent(seconds / total)));
-  }
-  const double end = x.at(1e3 * done);
-  canvas.text({end + 5, at.y + 10}, significant(1e3 * done, 4), Anchor::start, "soft");
-  return end;
 }
 
 }  // namespace dlscale::report::figure

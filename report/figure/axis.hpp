@@ -56,16 +56,4 @@ struct LegendEntry {
 /// Draws the entries in a row that begins at `at`; returns the y below it.
 double draw_legend(Canvas& canvas, Point at, double width, const std::vector<LegendEntry>& entries);
 
-/// A part of a stacked bar.
-struct StackPart {
-  std::string name;
-  double seconds = 0;
-};
-
-/// Draws a stacked bar along `x` (in ms), with the sum behind it. The parts take the colours of
-/// fill_class() in their order. `at` gives corner and height; `owner` names the bar in its tooltip.
-/// Returns the x where the bar ends.
-double draw_stack(Canvas& canvas, const Scale& x, const Box& at,
-                  const std::vector<StackPart>& parts, std::string_view owner);
-
 }  // namespace dlscale::report::figure

@@ -13,6 +13,7 @@
 #include "core/results/bandwidths.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
 #include "model/calibrate/measured_on.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
@@ -167,6 +168,35 @@ void draw_bandwidth(Canvas& canvas, const Frame& frame, const Setting& setting,
   }
 }
 
+/// A row for each measured point; for a curve without any, a row for each end of its fit.
+Table bandwidth_table(const BandwidthCurves& curves) {
+  Table table{
+      "Bus bandwidth of an all-reduce",
+      {{"ranks", Align::left}, {"message"}, {"measured GB/s"}, {"95 % interval"}, {"fitted GB/s"}},
+      {},
+      {}};
+  for (const auto& [setting, curve] : curves) {
+    const auto fitted = [&curve = curve](double bytes) {
+      return curve.fit == nullptr ? "–" : significant(fitted_rate(*curve.fit, bytes), 4);
+    };
+    for (const Measured& each : curve.points) {
+      table.rows.push_back(
+          {{setting_name(setting)},
+           {to_text(Bytes(each.bytes))},
+           {significant(each.busbw, 4)},
+           {fmt::format("{} – {}", significant(each.low, 4), significant(each.high, 4))},
+           {fitted(each.bytes)}});
+    }
+    if (!curve.points.empty()) continue;
+    const auto [from, to] = sizes_of(curve);
+    for (const double bytes : {from, to}) {
+      table.rows.push_back(
+          {{setting_name(setting)}, {to_text(Bytes(bytes))}, {"–"}, {"–"}, {fitted(bytes)}});
+    }
+  }
+  return table;
+}
+
 }  // namespace
 
 std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
@@ -199,7 +229,8 @@ std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
       "Bus bandwidth of an all-reduce in GB/s against the size of the message, both axes "
       "logarithmic, for {}. The tables have the numbers.",
       counted(static_cast<long long>(curves.size()), "setting"));
-  return Figure{"allreduce", title, alt, canvas.svg(title, alt), "allreduce.svg"};
+  return Figure{
+      "allreduce", title, alt, canvas.svg(title, alt), "allreduce.svg", bandwidth_table(curves)};
 }
 
 }  // namespace dlscale::report::figure

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view style =
     ".own{--ink:#1b1f24;--soft:#4d5661;--grid:#dde2e7;--band:#e9edf1;--c0:#0072b2;--c1:#d55e00;"
     "--c2:#009e73;--c3:#7d838b;--c4:#b3568c;--c5:#3f9bd0;--c6:#b37a00;"
-    "font:12px system-ui,\"DejaVu Sans\",sans-serif;max-width:100%;height:auto}"
+    "font:13px system-ui,\"DejaVu Sans\",sans-serif;max-width:100%;height:auto}"
     "@media screen and (prefers-color-scheme:dark){.own{--ink:#e4e8ec;--soft:#a9b3be;"
     "--grid:#343c45;--band:#252c34;--c0:#56a8e0;--c1:#f08a4b;--c2:#3fc79d;--c3:#9aa2ab;"
     "--c4:#dd93bd;--c5:#8accf2;--c6:#e6b04a}}"

@@ -51,7 +51,8 @@ class Canvas {
   std::string body_;
 };
 
-inline constexpr double figure_width = 860;     ///< width of every figure, px
+inline constexpr double figure_width =
+    640;  ///< width of every figure, px; readable on a page of 600
 inline constexpr std::size_t most_panels = 12;  ///< panels of one figure
 
 /// Number of colours; further series start again at the first.

@@ -22,6 +22,7 @@ using regression::history_shape_name;
 using regression::HistorySegment;
 
 constexpr std::size_t most_forest_rows = 60;
+constexpr double left_of_forest = 212;  ///< names of metrics, px
 constexpr std::string_view axis_name = "change (+ = worse)";
 
 /// Ticks of ratios as signed percentages.
@@ -47,7 +48,7 @@ std::string_view colour_of(const ForestRow& row) {
 }
 
 void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, double y) {
-  canvas.text({326, y + 4}, cut_to_width(row.name, 46), Anchor::end);
+  canvas.text({left_of_forest - 8, y + 4}, cut_to_width(row.name, 28), Anchor::end);
   const double low = row.low ? x.at(as_percent(*row.low)) : x.from;
   const double high = row.high ? x.at(as_percent(*row.high)) : x.to;
   canvas.line({low, y}, {high, y}, "axis");
@@ -59,10 +60,55 @@ void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, doubl
   canvas.text({x.to + 8, y + 4}, row.verdict, Anchor::start, "soft");
 }
 
+/// "[+4.0 %, +8.3 %]"; an unknown end is "…".
+std::string interval_of(const ForestRow& row) {
+  const auto end = [](const std::optional<double>& ratio) {
+    return ratio ? signed_percent(*ratio - 1) : std::string("…");
+  };
+  return fmt::format("[{}, {}]", end(row.low), end(row.high));
+}
+
+Table forest_numbers(std::span<const ForestRow> rows) {
+  Table table{"Change of each metric",
+              {{"metric", Align::left}, {std::string(axis_name)}, {"interval"}, {"", Align::left}},
+              {},
+              {}};
+  table.columns.back().heading = "verdict";
+  for (const ForestRow& row : rows) {
+    table.rows.push_back(
+        {{row.name}, {signed_percent(row.ratio - 1)}, {interval_of(row)}, {row.verdict}});
+  }
+  return table;
+}
+
+/// At most about 20 numbers of rounds.
+std::vector<Tick> round_ticks(std::size_t rounds) {
+  const std::size_t step = rounds / 20 + 1;
+  std::vector<Tick> ticks;
+  for (std::size_t round = 1; round <= rounds; round += step) {
+    ticks.push_back({static_cast<double>(round), std::to_string(round)});
+  }
+  return ticks;
+}
+
+Table round_numbers(const std::vector<const PairedRow*>& rows) {
+  Table table{"Change of each round",
+              {{"metric", Align::left}, {"round"}, {std::string(axis_name)}},
+              {},
+              {}};
+  for (const PairedRow* row : rows) {
+    for (std::size_t round = 0; round < row->ratios.size(); ++round) {
+      table.rows.push_back(
+          {{row->name}, {std::to_string(round + 1)}, {signed_percent(row->ratios[round] - 1)}});
+    }
+  }
+  return table;
+}
+
 constexpr double strip = 140;
 constexpr std::size_t most_points = 100;
 /// Characters of bold text that fit the width of a strip.
-constexpr std::size_t longest_heading = 116;
+constexpr std::size_t longest_heading = 72;
 
 bool usable(double value) {
   return std::isfinite(value) && value > 0;
@@ -161,6 +207,38 @@ void draw_strip(Canvas& canvas, const StripRow& row, double top) {
   draw_reported(canvas, frame, row);
 }
 
+/// The segments of all rows, which their lines show.
+Table level_numbers(std::span<const StripRow> rows) {
+  Table table{"Levels of the strips: the median of each segment",
+              {{"strip", Align::left},
+               {"from", Align::left},
+               {"to", Align::left},
+               {"commits"},
+               {"level"},
+               {"change"}},
+              {},
+              {}};
+  for (const StripRow& row : rows) {
+    const auto label = [&row](std::size_t at) {
+      return at < row.labels.size() ? row.labels[at] : fmt::format("point {}", at);
+    };
+    if (row.found.segments.empty()) {
+      table.rows.push_back({{row.name}, {}, {}, {std::to_string(row.values.size())}, {"–"}, {}});
+    }
+    for (const HistorySegment& segment : row.found.segments) {
+      const auto change = std::ranges::find(row.found.changes, segment.first, &ChangePoint::after);
+      table.rows.push_back(
+          {{row.name},
+           {label(segment.first)},
+           {label(segment.last)},
+           {std::to_string(segment.points)},
+           {fmt::format("{} {}", significant(segment.level, 4), row.unit)},
+           {change == row.found.changes.end() ? "" : signed_percent(change->ratio - 1)}});
+    }
+  }
+  return table;
+}
+
 }  // namespace
 
 std::optional<Figure> forest(std::span<const ForestRow> rows, double margin) {
@@ -178,7 +256,9 @@ std::optional<Figure> forest(std::span<const ForestRow> rows, double margin) {
   const double height = 20.0 * static_cast<double>(shown.size()) + 60;
   Canvas canvas(figure_width, height);
   const double room = (most - least) * 0.05;
-  const Frame frame = frame_in({336, 6, 410, height - 52}, {least - room, most + room}, {0, 1});
+  const Frame frame =
+      frame_in({left_of_forest, 6, figure_width - left_of_forest - 104, height - 52},
+               {least - room, most + room}, {0, 1});
   draw_band(canvas, frame, margin);
   draw_axes(canvas, frame, change_ticks(frame.x), {}, axis_name, "");
   canvas.line({frame.x.at(0), frame.y.from}, {frame.x.at(0), frame.y.to}, "dash");
@@ -196,7 +276,7 @@ std::optional<Figure> forest(std::span<const ForestRow> rows, double margin) {
       "Forest plot of {}: the estimated change in percent, + is worse, and its interval. The table "
       "of metrics has the numbers.",
       counted(static_cast<long long>(shown.size()), "metric"));
-  return Figure{"forest", title, alt, canvas.svg(title, alt), "forest.svg"};
+  return Figure{"forest", title, alt, canvas.svg(title, alt), "forest.svg", forest_numbers(rows)};
 }
 
 std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
@@ -216,7 +296,7 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
       most = std::max(most, as_percent(ratio));
     }
     const double top = panel * static_cast<double>(i);
-    canvas.text({70, top + 12}, cut_to_width(row.name, 100), Anchor::start, "bold");
+    canvas.text({70, top + 12}, cut_to_width(row.name, 72), Anchor::start, "bold");
     const auto rounds = static_cast<double>(row.ratios.size());
     const Frame frame =
         frame_in({70, top + 20, figure_width - 90, panel - 66}, {0.5, rounds + 0.5}, {least, most});
@@ -224,11 +304,7 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
     canvas.rect({frame.x.from, upper, frame.x.to - frame.x.from,
                  frame.y.at(as_percent(1 / (1 + margin))) - upper},
                 "band");
-    std::vector<int> numbers;
-    for (int round = 1; round <= static_cast<int>(row.ratios.size()); ++round) {
-      numbers.push_back(round);
-    }
-    draw_axes(canvas, frame, count_ticks(numbers), change_ticks(frame.y), "round", "");
+    draw_axes(canvas, frame, round_ticks(row.ratios.size()), change_ticks(frame.y), "round", "");
     canvas.line({frame.x.from, frame.y.at(0)}, {frame.x.to, frame.y.at(0)}, "dash");
     for (std::size_t round = 0; round < row.ratios.size(); ++round) {
       canvas.circle(
@@ -244,7 +320,7 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
   const std::string alt =
       fmt::format("The change of each round in percent, + is worse, a panel for each of {}.",
                   counted(static_cast<long long>(shown.size()), "metric"));
-  return Figure{"paired", title, alt, canvas.svg(title, alt), "paired.svg"};
+  return Figure{"paired", title, alt, canvas.svg(title, alt), "paired.svg", round_numbers(shown)};
 }
 
 std::optional<Figure> history_strips(std::span<const StripRow> rows) {
@@ -270,7 +346,7 @@ std::optional<Figure> history_strips(std::span<const StripRow> rows) {
       "the level changed, with the change in percent, and marks of alerts, annotations and other "
       "machines. The tables of levels and marks say the same.",
       most_points, shown.size());
-  return Figure{"history", title, alt, canvas.svg(title, alt), "history.svg"};
+  return Figure{"history", title, alt, canvas.svg(title, alt), "history.svg", level_numbers(rows)};
 }
 
 }  // namespace dlscale::report::figure

@@ -1,5 +1,4 @@
 #pragma once
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,22 +7,13 @@
 #include "core/results/measurement.hpp"
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "report/figure/figure.hpp"
 #include "report/kernels/kernel_study.hpp"
 #include "report/validation/validate.hpp"
 
 namespace dlscale::report {
 
 struct ReportInput;
-
-/// A drawing on a page, drawn by report/figure/.
-struct Figure {
-  std::string name;  ///< name of its FigureSlot: "phases", "roofline"
-  std::string title;
-  std::string alt;  ///< description for screen readers
-  std::string svg;
-  std::filesystem::path file;  ///< path of the SVG, relative to the page
-};
-using Figures = std::vector<Figure>;
 
 /// The figures of a report for which the results suffice.
 Figures report_figures(const ReportInput& input);

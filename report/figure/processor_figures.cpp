@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -110,14 +111,50 @@ void draw_ceilings(Canvas& canvas, const Frame& frame, const HierarchicalRooflin
   }
 }
 
+const std::string& layer_of(const model::KernelSample& sample) {
+  return sample.layers.empty() ? sample.what.kernel : sample.layers.front();
+}
+
 std::string title_of(const PlacedKernel& kernel) {
   const model::KernelSample& sample = *kernel.sample;
-  const std::string layer = sample.layers.empty() ? sample.what.kernel : sample.layers.front();
-  std::string title = fmt::format("{}, batch {}, {}: {} FLOP/B, {} GFLOP/s", layer,
+  std::string title = fmt::format("{}, batch {}, {}: {} FLOP/B, {} GFLOP/s", layer_of(sample),
                                   sample.what.batch, sample.what.way.algorithm(),
                                   significant(kernel.intensity.si(), 3), giga(kernel.executed));
   if (const auto share = kernel.share()) title += fmt::format(", {} of roofline", percent(*share));
   return title;
+}
+
+/// The marks of a roofline, the farthest below it first; at most 200.
+Table kernel_numbers(const Kernels& kernels) {
+  constexpr std::size_t most = 200;
+  Kernels order = kernels;
+  std::ranges::stable_sort(order, {},
+                           [](const PlacedKernel* kernel) { return kernel->share().value_or(2); });
+  Table table{"Convolutions under the roofline, the farthest below it first",
+              {{"layer", Align::left},
+               {"pass", Align::left},
+               {"batch"},
+               {"algorithm", Align::left},
+               {"FLOP/B"},
+               {"GFLOP/s"},
+               {"of roofline"}},
+              {},
+              {}};
+  for (const PlacedKernel* kernel : std::span(order).first(std::min(most, order.size()))) {
+    const model::KernelSample& sample = *kernel->sample;
+    const auto share = kernel->share();
+    table.rows.push_back({{layer_of(sample)},
+                          {std::string(pass_name(sample.what.way.pass))},
+                          {std::to_string(sample.what.batch)},
+                          {sample.what.way.algorithm()},
+                          {significant(kernel->intensity.si(), 3)},
+                          {giga(kernel->executed)},
+                          {share ? percent(*share) : "–"}});
+  }
+  if (order.size() > most) {
+    table.notes.push_back(fmt::format("{} more are nearer to it", order.size() - most));
+  }
+  return table;
 }
 
 constexpr double latency_panel = 300;
@@ -241,6 +278,14 @@ void draw_sweeps(Canvas& canvas, double y, const std::string& title,
   for (std::size_t i = 0; i < sweeps.size(); ++i) draw_sweep(canvas, frame, sweeps[i], i);
 }
 
+void append_points(Table& table, const std::vector<Sweep>& sweeps) {
+  for (const Sweep& sweep : sweeps) {
+    for (const Point& point : sweep.points) {
+      table.rows.push_back({{sweep.name}, {to_text(Bytes(point.x))}, {significant(point.y, 3)}});
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<Figure> roofline(const KernelStudy& study) {
@@ -278,7 +323,8 @@ std::optional<Figure> roofline(const KernelStudy& study) {
       "operations a byte, below the ceilings of memory levels and arithmetic. The tables have the "
       "numbers.",
       counted(static_cast<long long>(kernels.size()), "kernel"));
-  return Figure{"roofline", title, alt, canvas.svg(title, alt), "roofline.svg"};
+  return Figure{
+      "roofline", title, alt, canvas.svg(title, alt), "roofline.svg", kernel_numbers(kernels)};
 }
 
 std::optional<Figure> latency(std::span<const ResultFile> results) {
@@ -302,7 +348,12 @@ std::optional<Figure> latency(std::span<const ResultFile> results) {
       "caches as measured and as the system names them, in {}. The table of levels has the "
       "numbers.",
       counted(static_cast<long long>(panels.size()), "panel"));
-  return Figure{"latency", title, alt, canvas.svg(title, alt), "latency.svg"};
+  Table numbers{"Latency of an access by working set",
+                {{"chase", Align::left}, {"working set"}, {"latency ns"}},
+                {},
+                {}};
+  for (const auto& [name, sweeps] : panels) append_points(numbers, sweeps);
+  return Figure{"latency", title, alt, canvas.svg(title, alt), "latency.svg", std::move(numbers)};
 }
 
 }  // namespace dlscale::report::figure

@@ -335,50 +335,67 @@ std::string incomplete_text(long long incomplete, long long all) {
       incomplete == all ? "all of them" : fmt::format("{} of them", incomplete));
 }
 
-}  // namespace
-
-std::string fastest_sentence(std::span<const ResultFile> results) {
-  std::map<std::string, long long> wins;
+/// Which algorithms are the fastest at how many cases.
+struct Race {
+  std::vector<std::pair<long long, std::string>> ordered;  ///< wins, the most first
   long long all = 0;
   long long ties = 0;
   long long unknown = 0;
   long long incomplete = 0;
   bool with_kept_filters = false;
+};
+
+Race race_of(std::span<const ResultFile> results) {
+  Race race;
+  std::map<std::string, long long> wins;
   const std::vector<Found> cases = found_cases(results);
   const Rivals rivals = rivals_of(cases);
   for (const Found& found : cases) {
     const Rows leading = leaders(found.rows);
     if (leading.empty()) {
-      with_kept_filters = with_kept_filters || ran_with_kept_filters(found.by);
+      race.with_kept_filters = race.with_kept_filters || ran_with_kept_filters(found.by);
       continue;
     }
-    ++all;
-    incomplete += not_measured_at(found, rivals).empty() ? 0 : 1;
+    ++race.all;
+    race.incomplete += not_measured_at(found, rivals).empty() ? 0 : 1;
     if (leading.size() == 1) {
       ++wins[algorithm_of(*leading.front())];
     } else {
-      ++(tie_text(found.rows) == " (tie)" ? ties : unknown);
+      ++(tie_text(found.rows) == " (tie)" ? race.ties : race.unknown);
     }
   }
-  std::vector<std::pair<long long, std::string>> ordered;
-  ordered.reserve(wins.size());
-  for (const auto& [algorithm, times] : wins) ordered.emplace_back(times, algorithm);
-  std::ranges::stable_sort(ordered, std::greater{}, [](const auto& win) { return win.first; });
+  for (const auto& [algorithm, times] : wins) race.ordered.emplace_back(times, algorithm);
+  std::ranges::stable_sort(race.ordered, std::greater{}, [](const auto& win) { return win.first; });
+  return race;
+}
+
+}  // namespace
+
+std::string fastest_sentence(std::span<const ResultFile> results) {
+  const Race race = race_of(results);
   std::vector<std::string> parts;
-  parts.reserve(ordered.size());
-  for (const auto& [times, algorithm] : ordered) {
+  for (const auto& [times, algorithm] : race.ordered) {
     parts.push_back(fmt::format("{} at {}", algorithm, times));
   }
-  if (ties > 0) parts.push_back(fmt::format("a tie at {} (95 % intervals overlap)", ties));
-  if (unknown > 0) {
+  if (race.ties > 0) {
+    parts.push_back(fmt::format("a tie at {} (95 % intervals overlap)", race.ties));
+  }
+  if (race.unknown > 0) {
     parts.push_back(
-        fmt::format("not known at {} (no 95 % interval of fewer than 6 samples)", unknown));
+        fmt::format("not known at {} (no 95 % interval of fewer than 6 samples)", race.unknown));
   }
   return fmt::format(
       "The fastest algorithm of {}: {}.{}",
-      counted(all, "measured case") + " (layer, pass and batch)",
-      parts.empty() ? none_ran(with_kept_filters) : fmt::format("{}", fmt::join(parts, ", ")),
-      incomplete_text(incomplete, all));
+      counted(race.all, "measured case") + " (layer, pass and batch)",
+      parts.empty() ? none_ran(race.with_kept_filters) : fmt::format("{}", fmt::join(parts, ", ")),
+      incomplete_text(race.incomplete, race.all));
+}
+
+std::optional<MostOftenFastest> most_often_fastest(std::span<const ResultFile> results) {
+  const Race race = race_of(results);
+  if (race.ordered.empty()) return std::nullopt;
+  const auto& [wins, algorithm] = race.ordered.front();
+  return MostOftenFastest{algorithm, wins, race.all};
 }
 
 Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& study) {

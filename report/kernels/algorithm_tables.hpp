@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,15 @@ namespace dlscale::report {
 /// overlapping intervals leave this open. Also the number with only some algorithms measured, so
 /// that the fastest is only of those.
 std::string fastest_sentence(std::span<const ResultFile> results);
+
+/// The algorithm that is the fastest at most layers, passes and batches.
+struct MostOftenFastest {
+  std::string algorithm;
+  long long wins = 0;
+  long long cases = 0;  ///< all at which any ran
+};
+/// Absent if no algorithm is the fastest anywhere.
+std::optional<MostOftenFastest> most_often_fastest(std::span<const ResultFile> results);
 
 /// Each algorithm over all measured cases, with its median speed. Counts the cases at which it ran,
 /// was fastest, tied with the fastest, was refused, or was not measured although others were.

@@ -6,8 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "report/format/text_width.hpp"
-#include "report/sections/report.hpp"
-#include "report/sections/sections.hpp"
+#include "report/page/page.hpp"
 
 namespace dlscale::report {
 
@@ -55,9 +54,26 @@ std::string inline_svg(const Figure& figure) {
                      format::escape_markup(figure.alt), figure.svg.substr(opening.size()));
 }
 
+/// The drawing, its title, and its numbers folded below.
+std::string figure_html(const Figure& figure) {
+  const std::string data = figure.data.rows.empty()
+                               ? ""
+                               : fmt::format(
+                                     "<details class=\"data\">\n<summary>Numbers of this "
+                                     "figure</summary>\n{}</details>\n",
+                                     html_table(figure.data));
+  return fmt::format("<figure>\n{}\n<figcaption>{}</figcaption>\n{}</figure>\n", inline_svg(figure),
+                     format::escape_markup(figure.title), data);
+}
+
+std::string figure_named(const Figures& figures, const std::string& name) {
+  const auto found = std::ranges::find(figures, name, &Figure::name);
+  return found == figures.end() ? "" : figure_html(*found);
+}
+
 /// Writes one block of a section.
 struct HtmlBlock {
-  const Figures* figures;
+  const Page* page;
 
   std::string operator()(const Paragraph& paragraph) const {
     return "<p>" + format::escape_markup(paragraph.text) + "</p>\n";
@@ -82,28 +98,76 @@ struct HtmlBlock {
     return out;
   }
   std::string operator()(const FigureSlot& slot) const {
-    const auto found = std::ranges::find(*figures, slot.name, &Figure::name);
-    if (found == figures->end()) return "";
-    return fmt::format("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n", inline_svg(*found),
-                       format::escape_markup(found->title));
+    return slot.name == page->picture ? "" : figure_named(page->figures, slot.name);
   }
 };
 
-std::string section_html(const Section& section, const Figures& figures) {
-  std::string out = fmt::format(
-      "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n",
-      section.id, format::escape_markup(section.title));
-  for (const Block& block : section.blocks) out += std::visit(HtmlBlock{&figures}, block);
-  return out + "</section>\n";
+/// A folded section. Its id is within what is folded, so that a link to it opens the section.
+std::string section_html(const Section& section, const Page& page) {
+  std::string out =
+      fmt::format("<details class=\"section\">\n<summary><h2>{}</h2></summary>\n<div id=\"{}\">\n",
+                  format::escape_markup(section.title), section.id);
+  for (const Block& block : section.blocks) out += std::visit(HtmlBlock{&page}, block);
+  return out + "</div>\n</details>\n";
 }
 
-std::string contents(const std::vector<Section>& sections) {
-  std::string out = "<nav aria-label=\"Contents\"><ul>\n";
-  for (const Section& section : sections) {
-    out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id,
-                       format::escape_markup(section.title));
+/// Escaped, with no line break between a number and "%".
+std::string unbroken(const std::string& text) {
+  std::string out = format::escape_markup(text);
+  constexpr std::string_view space = " %";
+  constexpr std::string_view joined = "\u00a0%";
+  for (auto at = out.find(space); at != out.npos; at = out.find(space, at + joined.size())) {
+    out.replace(at, space.size(), joined);
   }
-  return out + "</ul></nav>\n";
+  return out;
+}
+
+std::string tiles_html(const std::vector<Tile>& tiles) {
+  if (tiles.empty()) return "";
+  std::string out = "<dl class=\"tiles\">\n";
+  for (const Tile& tile : tiles) {
+    const std::string detail = tile.detail.empty() ? "" : "<dd>" + unbroken(tile.detail) + "</dd>";
+    out += fmt::format("<div><dt>{}</dt><dd class=\"figure\"><span{}>{}</span></dd>{}</div>\n",
+                       format::escape_markup(tile.name), class_of(Align::left, tile.tone),
+                       unbroken(tile.value), detail);
+  }
+  return out + "</dl>\n";
+}
+
+/// The quality of the data in a line, with a link to the checks.
+std::string data_html(const Page& page) {
+  if (!page.data) return "";
+  const std::string link = page.data_section.empty()
+                               ? ""
+                               : fmt::format(" <a href=\"#{}\">All checks</a>", page.data_section);
+  return fmt::format("<p class=\"data\"><strong{}>{} data</strong>: {}{}</p>\n",
+                     class_of(Align::left, page.data->tone), format::escape_markup(page.data->word),
+                     format::escape_markup(page.data->reasons), link);
+}
+
+std::string next_html(const std::vector<NextStep>& steps) {
+  if (steps.empty()) return "";
+  std::string out =
+      "<section id=\"next\" aria-labelledby=\"next-title\">\n"
+      "<h2 id=\"next-title\">What to do next</h2>\n<ul>\n";
+  for (const NextStep& step : steps) {
+    const std::string command =
+        step.command.empty()
+            ? ""
+            : "<pre><code>" + format::escape_markup(step.command) + "</code></pre>";
+    out += fmt::format("<li>{}{}</li>\n", format::escape_markup(step.reason), command);
+  }
+  return out + "</ul>\n</section>\n";
+}
+
+/// What is seen without opening anything.
+std::string first_screen_html(const Page& page) {
+  const Tone tone = page.tone == Tone::good ? Tone::plain : page.tone;
+  return fmt::format(
+      "<section id=\"verdict\" aria-label=\"Verdict\">\n<p{}>{}</p>\n{}{}</section>\n"
+      "<div class=\"first\">\n{}{}</div>\n",
+      class_of(Align::left, tone), unbroken(page.verdict), tiles_html(page.tiles), data_html(page),
+      figure_named(page.figures, page.picture), next_html(page.next));
 }
 
 /// Forbids all loading, sending and scripts except the page's own script. Figures use style
@@ -152,7 +216,7 @@ std::string class_of(Align align, Tone tone) {
 std::string html_table(const Table& table) {
   const std::string title = format::escape_markup(table.title);
   std::string out = fmt::format(
-      "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n"
+      "<div class=\"wide\" role=\"group\" tabindex=\"0\" aria-label=\"{}\">\n"
       "<table>\n<caption>{}</caption>\n",
       title, title);
   out += heading_row(table) + "<tbody>\n";
@@ -160,17 +224,14 @@ std::string html_table(const Table& table) {
   return out + "</tbody>\n</table>\n</div>\n" + notes_list(table.notes);
 }
 
-std::string html_page(const std::string& page_title, const std::vector<Section>& sections,
-                      const Figures& figures) {
-  const std::string title = format::escape_markup(page_title);
-  std::string out = head(title) + "<body>\n<header>\n<h1>" + title + "</h1>\n" +
-                    contents(sections) + "</header>\n<main>\n";
-  for (const Section& section : sections) out += section_html(section, figures);
+std::string html(const Page& page) {
+  std::string out = head(fmt::format("dlscale {}: {}", format::escape_markup(page.kind),
+                                     format::escape_markup(page.question)));
+  out += fmt::format("<body>\n<header>\n<p>dlscale · {}</p>\n<h1>{}</h1>\n</header>\n<main>\n",
+                     format::escape_markup(page.kind), format::escape_markup(page.question));
+  out += first_screen_html(page);
+  for (const Section& section : page.sections) out += section_html(section, page);
   return out + fmt::format("</main>\n<script>{}</script>\n</body>\n</html>\n", page_script());
-}
-
-std::string html(const ReportInput& input, const Figures& figures) {
-  return html_page(report_title(input), report_sections(input), figures);
 }
 
 }  // namespace dlscale::report

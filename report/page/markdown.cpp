@@ -6,15 +6,18 @@
 
 #include <fmt/format.h>
 
+#include "core/base/printable.hpp"
 #include "report/format/markdown.hpp"
 #include "report/format/text_width.hpp"
-#include "report/sections/report.hpp"
-#include "report/sections/sections.hpp"
+#include "report/page/page.hpp"
 
 namespace dlscale::report {
 namespace {
 
 using format::escape_markdown;
+
+/// First line of every file, by which is_page_text() knows it.
+constexpr std::string_view mark = "<!-- page of dlscale -->";
 
 /// Code hosts do not show Markdown beyond a few hundred kilobytes.
 constexpr std::size_t largest_page = 150'000;
@@ -58,26 +61,39 @@ std::string file_name(const std::string& name) {
   return plain;
 }
 
-std::vector<Page> appendix_pages(const Appendix& appendix) {
+std::vector<TextFile> appendix_files(const Appendix& appendix) {
   const bool of_layers = appendix.of == Appendix::Of::layers;
   const std::string_view folder = of_layers ? "layers" : "messages";
-  const std::string_view title = of_layers ? layer_page_title : message_page_title;
+  const std::string_view title = of_layers ? "Tables by layer of " : "Messages of ";
   const std::vector<std::string> texts = packed(appendix.tables);
-  std::vector<Page> pages;
+  std::vector<TextFile> files;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string number = texts.size() == 1 ? std::string() : fmt::format("-{}", i + 1);
     const std::string part =
         texts.size() == 1 ? "" : fmt::format(" ({} of {})", i + 1, texts.size());
-    pages.push_back({fmt::format("{}/{}{}.md", folder, file_name(appendix.name), number),
-                     fmt::format("{}{}{}\n\n[The report](../README.md)\n{}", title,
+    files.push_back({fmt::format("{}/{}{}.md", folder, file_name(appendix.name), number),
+                     fmt::format("{}\n# {}{}{}\n\n[The report](../README.md)\n{}", mark, title,
                                  escape_markdown(appendix.name), part, texts[i])});
   }
-  return pages;
+  return files;
+}
+
+std::string figure_markdown(const Figures& figures, const std::string& name) {
+  const auto found = std::ranges::find(figures, name, &Figure::name);
+  if (found == figures.end()) return "";
+  std::string out = fmt::format("![{}](<{}>)\n\n{}\n", escape_markdown(found->alt),
+                                found->file.generic_string(), escape_markdown(found->title));
+  constexpr std::size_t most_rows = 300;
+  if (found->data.rows.empty() || found->data.rows.size() > most_rows) return out;
+  return out + fmt::format(
+                   "\n<details>\n<summary>Numbers of this figure</summary>\n\n{}\n"
+                   "</details>\n",
+                   format::markdown_table(found->data));
 }
 
 /// Writes one block of a section.
 struct MarkdownBlock {
-  const Figures* figures;
+  const Page* page;
 
   std::string operator()(const Paragraph& paragraph) const {
     return escape_markdown(paragraph.text) + "\n";
@@ -103,50 +119,78 @@ struct MarkdownBlock {
     return escape_markdown(raw.table.title) + ": in index.html, or in the format csv.\n";
   }
   std::string operator()(const Appendix& appendix) const {
-    const std::vector<Page> pages = appendix_pages(appendix);
+    const std::vector<TextFile> files = appendix_files(appendix);
     std::string out = "* " + escape_markdown(appendix.name) + ":";
-    for (std::size_t i = 0; i < pages.size(); ++i) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
       out += fmt::format("{} [{}](<{}>)", i == 0 ? "" : ",",
-                         pages.size() == 1 ? "tables" : fmt::format("part {}", i + 1),
-                         pages[i].file.generic_string());
+                         files.size() == 1 ? "tables" : fmt::format("part {}", i + 1),
+                         files[i].file.generic_string());
     }
     return out + "\n";
   }
   std::string operator()(const FigureSlot& slot) const {
-    const auto found = std::ranges::find(*figures, slot.name, &Figure::name);
-    if (found == figures->end()) return "";
-    return fmt::format("![{}](<{}>)\n\n{}\n", escape_markdown(found->alt),
-                       found->file.generic_string(), escape_markdown(found->title));
+    return slot.name == page->picture ? "" : figure_markdown(page->figures, slot.name);
   }
 };
 
-void append_appendices(std::vector<Page>& pages, const Section& section) {
+void append_appendices(std::vector<TextFile>& files, const Section& section) {
   for (const Block& block : section.blocks) {
     if (const auto* appendix = std::get_if<Appendix>(&block)) {
-      std::ranges::move(appendix_pages(*appendix), std::back_inserter(pages));
+      std::ranges::move(appendix_files(*appendix), std::back_inserter(files));
     }
   }
+}
+
+std::string tiles_markdown(const std::vector<Tile>& tiles) {
+  if (tiles.empty()) return "";
+  Table table{"", {{"figure", Align::left}, {"value"}, {"interval or limit", Align::left}}, {}, {}};
+  for (const Tile& tile : tiles) table.rows.push_back({{tile.name}, {tile.value}, {tile.detail}});
+  return "\n" + format::markdown_table(table);
+}
+
+std::string next_markdown(const std::vector<NextStep>& steps) {
+  if (steps.empty()) return "";
+  std::string out = "\n## What to do next\n";
+  for (const NextStep& step : steps) {
+    out += "\n" + escape_markdown(step.reason) + "\n";
+    if (!step.command.empty()) out += fmt::format("\n```sh\n{}\n```\n", printable(step.command));
+  }
+  return out;
+}
+
+std::string first_screen_markdown(const Page& page) {
+  std::string out = fmt::format("{}\n# {}\n\n**{}**\n", mark, escape_markdown(page.question),
+                                escape_markdown(page.verdict));
+  out += tiles_markdown(page.tiles);
+  if (page.data) {
+    out += fmt::format("\n**{} data**: {}\n", escape_markdown(page.data->word),
+                       escape_markdown(page.data->reasons));
+  }
+  if (const std::string picture = figure_markdown(page.figures, page.picture); !picture.empty()) {
+    out += "\n" + picture;
+  }
+  return out + next_markdown(page.next);
 }
 
 }  // namespace
 
-std::vector<Page> markdown_pages(const std::string& title, const std::vector<Section>& sections,
-                                 const Figures& figures) {
-  std::vector<Page> pages{{"README.md", "# " + escape_markdown(title) + "\n"}};
-  for (const Section& section : sections) {
+std::vector<TextFile> markdown(const Page& page) {
+  std::vector<TextFile> files{{"README.md", first_screen_markdown(page)}};
+  for (const Section& section : page.sections) {
     std::string out = "\n## " + escape_markdown(section.title) + "\n";
     for (const Block& block : section.blocks) {
-      const std::string text = std::visit(MarkdownBlock{&figures}, block);
+      const std::string text = std::visit(MarkdownBlock{&page}, block);
       if (!text.empty()) out += "\n" + text;
     }
-    pages.front().text += out;
-    append_appendices(pages, section);
+    files.front().text += out;
+    append_appendices(files, section);
   }
-  return pages;
+  return files;
 }
 
-std::vector<Page> markdown(const ReportInput& input, const Figures& figures) {
-  return markdown_pages(report_title(input), report_sections(input), figures);
+bool is_page_text(std::string_view start) {
+  return start.starts_with(mark) || start.starts_with("# dlscale: ") ||
+         start.find("<title>dlscale") != std::string_view::npos;
 }
 
 }  // namespace dlscale::report

@@ -93,7 +93,9 @@
       }
       view.select.value = found[2];
       if (view.select.selectedIndex < 0) view.select.value = "-1";
-      view.region.closest("details")?.setAttribute("open", "");
+      for (let fold = view.region.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+        fold.setAttribute("open", "");
+      }
       filter(view);
     }
   };
@@ -166,8 +168,11 @@
   recall(views);
   window.addEventListener("hashchange", () => recall(views));
   // What is folded is not printed, unless it is opened before; raw rows stay folded.
+  let opened = [];
   window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details:not(.raw)").forEach((each) => each.setAttribute("open", ""));
+    opened = [...document.querySelectorAll("details:not(.raw):not([open])")];
+    opened.forEach((each) => each.setAttribute("open", ""));
     views.filter((view) => !view.region.closest(".raw")).forEach(showAll);
   });
+  window.addEventListener("afterprint", () => opened.forEach((each) => each.removeAttribute("open")));
 })();

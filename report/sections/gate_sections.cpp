@@ -33,21 +33,8 @@ using regression::run_statistic_name;
 using regression::Verdict;
 using regression::verdict_name;
 
-std::string metric_name(const GateMetric& metric) {
-  return metric.series.empty() || metric.series == "time" ? metric.key
-                                                          : metric.key + ": " + metric.series;
-}
-
 bool changed(const GateMetric& metric) {
   return metric.verdict == Verdict::regressed || metric.verdict == Verdict::improved;
-}
-
-/// "[+4.0 %, +8.3 %]"; an unknown end is "…".
-std::string interval_text(const GateMetric& metric) {
-  const auto end = [](const std::optional<double>& ratio) {
-    return ratio ? signed_percent(*ratio - 1) : std::string("…");
-  };
-  return fmt::format("[{}, {}]", end(metric.ratio_low), end(metric.ratio_high));
 }
 
 std::string with_unit(double value, const std::string& unit) {
@@ -118,7 +105,7 @@ Fields<GateMetric> metric_fields() {
       {"base", value_in_unit, &GateMetric::base, "base", in_unit(&GateMetric::base)},
       {"new", value_in_unit, &GateMetric::changed, "new", in_unit(&GateMetric::changed)},
       {"ratio", value, &GateMetric::ratio, "change (+ = worse)", change},
-      {"ratio_low", value, &GateMetric::ratio_low, "interval", interval_text},
+      {"ratio_low", value, &GateMetric::ratio_low, "interval", gate_interval},
       {"ratio_high", value, &GateMetric::ratio_high},
       {"margin", value, &GateMetric::margin, "margin", as::percent},
       {"p", value, &GateMetric::p},
@@ -202,21 +189,6 @@ Table version_differences(const GateReport& gate) {
   return table;
 }
 
-/// "2.1 % in the middle metric, 4.0 % at most"; empty if no metric says so.
-std::string smallest_changes(const GateReport& gate) {
-  std::vector<double> values;
-  for (const GateMetric& metric : gate.metrics) {
-    const auto value = gate.looks.empty()
-                           ? std::nullopt
-                           : smallest_seen(metric, least_margin(gate), gate.looks.back());
-    if (value) values.push_back(*value);
-  }
-  if (values.empty()) return "";
-  std::ranges::sort(values);
-  return fmt::format("{} in the middle metric, {} at most", percent(values[values.size() / 2]),
-                     percent(values.back()));
-}
-
 /// Steadiness of the machine, and the noise that hides changes.
 std::vector<std::string> steadiness(const GateReport& gate) {
   std::vector<std::string> lines;
@@ -244,7 +216,7 @@ Section trust_section(const GateReport& gate) {
   items.lines.push_back(
       fmt::format("Machine: {}.", gate.machine.empty() ? "not said" : gate.machine));
   for (const std::string& note : gate.notes) items.lines.push_back(note);
-  Section section{"trust", "Can it be trusted", {std::move(items)}};
+  Section section{"quality", "Can it be trusted", {std::move(items)}};
   if (Table differences = version_differences(gate); !differences.rows.empty()) {
     section.blocks.emplace_back(std::move(differences));
   }
@@ -311,6 +283,32 @@ Table gate_records(const GateReport& gate) {
 
 }  // namespace
 
+std::string metric_name(const GateMetric& metric) {
+  return metric.series.empty() || metric.series == "time" ? metric.key
+                                                          : metric.key + ": " + metric.series;
+}
+
+std::string gate_interval(const GateMetric& metric) {
+  const auto end = [](const std::optional<double>& ratio) {
+    return ratio ? signed_percent(*ratio - 1) : std::string("…");
+  };
+  return fmt::format("[{}, {}]", end(metric.ratio_low), end(metric.ratio_high));
+}
+
+std::string smallest_changes(const GateReport& gate) {
+  std::vector<double> values;
+  for (const GateMetric& metric : gate.metrics) {
+    const auto value = gate.looks.empty()
+                           ? std::nullopt
+                           : smallest_seen(metric, least_margin(gate), gate.looks.back());
+    if (value) values.push_back(*value);
+  }
+  if (values.empty()) return "";
+  std::ranges::sort(values);
+  return fmt::format("{} in the middle metric, {} at most", percent(values[values.size() / 2]),
+                     percent(values.back()));
+}
+
 Document gate_document(const GateReport& gate) {
   Document document;
   document.lead = gate_headline(gate);
@@ -370,15 +368,10 @@ std::vector<Section> gate_sections(const GateReport& gate) {
   if (Table table = not_regressed_table(gate); !table.rows.empty()) {
     changes.blocks.emplace_back(Folded{std::move(table)});
   }
-  return {{"verdict", "Verdict", {Paragraph{gate_headline(gate)}}},
-          std::move(changes),
+  return {std::move(changes),
           trust_section(gate),
           reproduce_section(gate),
           {"raw", "Everything measured", {RawRows{rounds_table(gate)}}}};
-}
-
-std::string gate_title(const GateReport& gate) {
-  return fmt::format("dlscale: gate, {}", verdict_name(gate.verdict));
 }
 
 }  // namespace dlscale::report

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "regression/gate/gate_report.hpp"
-#include "report/figure/figures.hpp"
-#include "report/sections/sections.hpp"
+#include "report/figure/figure.hpp"
+#include "report/page/page.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::report {
@@ -16,11 +16,17 @@ Document gate_document(const regression::GateReport& gate);
 /// The figures of a gate: all metrics, and the changed ones round by round.
 Figures gate_figures(const regression::GateReport& gate);
 
-/// Sections in reading order: verdict, changes, reliability, method, all measurements. Input of
-/// html_page() and markdown_pages().
+/// Sections in reading order: changes, reliability, method, all measurements.
 std::vector<Section> gate_sections(const regression::GateReport& gate);
 
-/// "dlscale: regressed …".
-std::string gate_title(const regression::GateReport& gate);
+/// The page of a gate.
+Page gate_page(const regression::GateReport& gate);
+
+// Words of a metric: "conv batch=1: t_f", "[+4.0 %, +8.3 %]" (an unknown end is "…").
+std::string metric_name(const regression::GateMetric& metric);
+std::string gate_interval(const regression::GateMetric& metric);
+/// "2.1 % in the middle metric, 4.0 % at most": the smallest changes that the gate sees in 8 of 10
+/// cases; empty if no metric says so.
+std::string smallest_changes(const regression::GateReport& gate);
 
 }  // namespace dlscale::report

@@ -143,42 +143,15 @@ figure::StripRow row_of(const HistoryView& view, const Strip& strip, std::string
   return row;
 }
 
-std::string change_text(const Strip& strip, std::size_t first) {
-  for (const ChangePoint& change : strip.found.changes) {
-    if (change.after == first) return signed_percent(change.ratio - 1);
-  }
-  return "";
-}
-
-/// The segments of all strips, which their lines show.
-Table levels_table(const HistoryView& view, const std::vector<std::string>& names) {
-  Table table;
-  table.title = "Levels of the strips: the median of each segment";
-  table.columns = {{"strip", Align::left},
-                   {"from", Align::left},
-                   {"", Align::left},
-                   {"to", Align::left},
-                   {"commits"},
-                   {"level"},
-                   {"change"}};
-  table.columns[2].heading = "time";
+/// Remarks on the levels of strips.
+Items strip_remarks(const HistoryView& view, const std::vector<std::string>& names) {
+  Items items;
   for (std::size_t i = 0; i < view.strips.size(); ++i) {
-    const Strip& strip = view.strips[i];
-    for (const HistorySegment& segment : strip.found.segments) {
-      const history::CommitPoint& first = strip.commits.at(segment.first);
-      table.rows.push_back({{names[i]},
-                            {short_commit(first.commit)},
-                            {time_text(first.time)},
-                            {short_commit(strip.commits.at(segment.last).commit)},
-                            {std::to_string(segment.points)},
-                            {history_value(strip.key, segment.level)},
-                            {change_text(strip, segment.first)}});
-    }
-    for (const std::string& remark : strip.remarks) {
-      table.notes.push_back(fmt::format("{}: {}", names[i], remark));
+    for (const std::string& remark : view.strips[i].remarks) {
+      items.lines.push_back(fmt::format("{}: {}", names[i], remark));
     }
   }
-  return table;
+  return items;
 }
 
 Table marks_table(const HistoryView& view, const std::vector<std::string>& names) {
@@ -340,25 +313,9 @@ Section history_section(const HistoryView& view) {
   for (const Table& table : document.tables) append_or_list(section, table);
   section.blocks.emplace_back(FigureSlot{"history"});
   const std::vector<std::string> names = short_names(view.strips);
-  append_folded(section, levels_table(view, names));
+  append_items(section, strip_remarks(view, names));
   append_folded(section, marks_table(view, names));
   return section;
-}
-
-std::string history_page_title(const HistoryView& view) {
-  const ExitCode code = exit_code(view.report);
-  const char* verdict = code == ExitCode::ok             ? "no new regression"
-                        : code == ExitCode::inconclusive ? "inconclusive"
-                                                         : "regressed";
-  return fmt::format("{}{}", history_title, verdict);
-}
-
-std::vector<Section> history_page(const HistoryView& view) {
-  return {history_section(view),
-          {"reproduce",
-           "How it was made",
-           {Items{{view.commands.check, fmt::format("{} points of {} series", view.report.points,
-                                                    view.report.series.size())}}}}};
 }
 
 }  // namespace dlscale::report

@@ -1,12 +1,9 @@
 #pragma once
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "report/figure/figures.hpp"
+#include "report/figure/figure.hpp"
 #include "report/history/history_view.hpp"
-#include "report/sections/sections.hpp"
+#include "report/page/page.hpp"
 
 namespace dlscale::report {
 
@@ -19,8 +16,6 @@ std::optional<Figure> history_figure(const HistoryView& view);
 Section history_section(const HistoryView& view);
 
 /// A page of a history alone.
-inline constexpr std::string_view history_title = "dlscale: history, ";
-std::string history_page_title(const HistoryView& view);
-std::vector<Section> history_page(const HistoryView& view);
+Page history_page(const HistoryView& view);
 
 }  // namespace dlscale::report

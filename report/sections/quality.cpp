@@ -269,6 +269,14 @@ std::string text_of(const Phrase& phrase, double number) {
   return fmt::format(fmt::runtime(phrase.text), text);
 }
 
+constexpr std::array quality_tones{Tone::good, Tone::caution, Tone::bad};
+
+std::string title_of(const QualityCheck& check) {
+  constexpr std::array<std::string_view, 7> titles{"validity", "answers", "A/A test", "slowdown",
+                                                   "noise",    "repeats", "build"};
+  return std::string(titles.at(static_cast<std::size_t>(check.kind)));
+}
+
 }  // namespace
 
 std::vector<QualityCheck> quality_checks(const ReportInput& input) {
@@ -300,32 +308,33 @@ std::string sentence(const QualityCheck& check) {
   return parts.empty() ? "nothing measured" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Section quality_section(const ReportInput& input) {
-  constexpr std::array<std::string_view, 7> titles{"validity", "answers", "A/A test", "slowdown",
-                                                   "noise",    "repeats", "build"};
-  constexpr std::array<std::string_view, 3> words{"pass", "warn", "fail"};
+Badge quality_badge(const ReportInput& input) {
   constexpr std::array<std::string_view, 3> badges{"Good", "Usable", "Doubtful"};
-  constexpr std::array tones{Tone::good, Tone::caution, Tone::bad};
   const std::vector<QualityCheck> checks = quality_checks(input);
-  const QualityResult worst = std::ranges::max_element(checks, {}, &QualityCheck::result)->result;
+  const QualityCheck& worst = *std::ranges::max_element(checks, {}, &QualityCheck::result);
+  const auto such = std::ranges::count(checks, worst.result, &QualityCheck::result);
+  std::string reasons = fmt::format("all of {} passed", counted(std::ssize(checks), "check"));
+  if (worst.result != pass) {
+    reasons = fmt::format("{}: {}", title_of(worst), sentence(worst));
+    if (such > 1) reasons += fmt::format("; and {}", counted(such - 1, "further check"));
+  }
+  const auto found = static_cast<std::size_t>(worst.result);
+  return {quality_tones.at(found), std::string(badges.at(found)), reasons + "."};
+}
+
+Section quality_section(const ReportInput& input) {
+  constexpr std::array<std::string_view, 3> words{"pass", "warn", "fail"};
+  const std::vector<QualityCheck> checks = quality_checks(input);
   Table table;
   table.title = counted(std::ssize(checks), "check");
   table.columns = {{"check", Align::left}, {"result", Align::left}, {"found", Align::left}};
-  std::string reasons;
   for (const QualityCheck& check : checks) {
     const auto result = static_cast<std::size_t>(check.result);
-    const std::string title(titles.at(static_cast<std::size_t>(check.kind)));
-    table.rows.push_back(
-        {{title}, {std::string(words.at(result)), tones.at(result)}, {sentence(check)}});
-    if (worst == pass || check.result != worst) continue;
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", title, sentence(check));
+    table.rows.push_back({{title_of(check)},
+                          {std::string(words.at(result)), quality_tones.at(result)},
+                          {sentence(check)}});
   }
-  if (reasons.empty()) reasons = table.title + " passed";
-  const auto found = static_cast<std::size_t>(worst);
-  Section section{"quality",
-                  "Quality of the measurements",
-                  {Badge{tones.at(found), std::string(badges.at(found)), reasons + "."},
-                   Folded{std::move(table), Folded::In::html}}};
+  Section section{"quality", "Quality of the measurements", {std::move(table)}};
   for (const NoiseFinding& finding : input.noise) {
     section.blocks.emplace_back(
         Paragraph{fmt::format("Smallest detectable change: {} ({}, {}).", finding.sentence,

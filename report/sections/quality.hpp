@@ -40,7 +40,10 @@ std::vector<QualityCheck> quality_checks(const ReportInput& input);
 /// "3 measurements: 1 ok, 2 unstable".
 std::string sentence(const QualityCheck& check);
 
-/// A badge (good, usable or doubtful, with reasons) and the folded table of checks.
+/// Good, usable or doubtful, by the worst check, and what that one found.
+Badge quality_badge(const ReportInput& input);
+
+/// The table of checks, and the smallest changes that studies of noise found detectable.
 Section quality_section(const ReportInput& input);
 
 }  // namespace dlscale::report

@@ -1,5 +1,4 @@
 #pragma once
-#include <filesystem>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -11,8 +10,8 @@
 #include "model/machine/machine.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/comparison/side_by_side.hpp"
-#include "report/figure/figures.hpp"
 #include "report/kernels/kernel_study.hpp"
+#include "report/page/page.hpp"
 #include "report/results/result_table.hpp"
 #include "report/validation/validate.hpp"
 
@@ -49,24 +48,7 @@ struct ReportInput {
   std::shared_ptr<const HistoryView> history = {};  ///< history of these results
 };
 
-/// One self-contained HTML file: figures are inlined, and its policy forbids all network access.
-/// Its own script makes tables sortable and filterable; the page is readable without it.
-std::string html(const ReportInput& input, const Figures& figures);
-
-/// A page of text and its path.
-struct Page {
-  std::filesystem::path file;  ///< relative to the folder of the report
-  std::string text;
-};
-
-/// The same in Markdown, README.md first; figures are links to `Figure::file`. Tables by layer are
-/// separate pages in layers/, and large tables of messages in messages/. README.md links them, and
-/// each is small enough for a code host to show.
-std::vector<Page> markdown(const ReportInput& input, const Figures& figures);
-
-/// Start of the first line of a page in layers/.
-inline constexpr std::string_view layer_page_title = "# dlscale: tables by layer of ";
-/// Start of the first line of a page in messages/.
-inline constexpr std::string_view message_page_title = "# dlscale: messages of ";
+/// The page of results: with training runs, how well they are predicted; else what was measured.
+Page report_page(const ReportInput& input);
 
 }  // namespace dlscale::report

@@ -41,17 +41,6 @@ constexpr std::size_t most_step_rows = 500;
 
 using Curve = std::vector<model::Prediction>;
 
-std::string headline(const Curve& curve) {
-  const model::Prediction& last = curve.back();
-  return fmt::format(
-      "{}: {} with {} are predicted to be {} times as fast as one ({} efficiency), "
-      "bound by {}.",
-      last.run.network, counted(last.run.ranks, "worker"),
-      counted(last.run.batch, "image") + " each",
-      speedup_text(last.speedup, last.speedup_low, last.speedup_high), percent(last.efficiency),
-      last.bound);
-}
-
 Table measured_speedups(const Validation& validation) {
   Table table;
   table.title = "Speed-up, measured and predicted";
@@ -182,35 +171,13 @@ void append_roofline(Section& section, const KernelStudy& study) {
 
 }  // namespace
 
-void append_folded(Section& section, Table table) {
-  constexpr std::size_t most_in_markdown = 300;  // rows of a table on a page of text
-  if (table.rows.empty()) return;
-  if (table.rows.size() > most_in_markdown) {
-    section.blocks.emplace_back(RawRows{std::move(table)});
-  } else {
-    section.blocks.emplace_back(Folded{std::move(table)});
-  }
-}
-
-std::string report_title(const ReportInput& input) {
-  if (!input.trained) {
-    const std::string cpu =
-        input.results.empty() ? "" : input.results.front().header.environment.cpu;
-    return fmt::format("dlscale: measured on {}", cpu.empty() ? "this machine" : cpu);
-  }
-  const std::string& cluster = input.machine.cluster.name;
-  return fmt::format("dlscale: training on {}, predicted and measured",
-                     cluster.empty() ? "this machine" : cluster);
-}
-
-Section verdict_section(const ReportInput& input) {
-  Section section{"verdict", "Verdict", {}};
+Section errors_section(const ReportInput& input) {
+  Section section{"errors", "Errors of the prediction", {}};
   section.blocks.emplace_back(Paragraph{verdict_sentence(input.validation, input.limits)});
-  Items items;
-  for (const Curve& curve : input.curves) {
-    if (!curve.empty()) items.lines.push_back(headline(curve));
+  section.blocks.emplace_back(errors_table(input.validation, input.limits));
+  if (!input.validation.orders.empty()) {
+    section.blocks.emplace_back(orders_table(input.validation, input.limits));
   }
-  if (!items.lines.empty()) section.blocks.emplace_back(std::move(items));
   return section;
 }
 
@@ -235,14 +202,19 @@ Section side_by_side_section(const ReportInput& input) {
   return section;
 }
 
-std::vector<Section> side_by_side_sections(const ReportInput& input) {
-  const Document document = side_by_side_document(input.side_by_side);
-  return {{"verdict", "In short", {Paragraph{document.lead + "."}}},
-          side_by_side_section(input),
-          quality_section(input),
-          steps_section(input),
-          {"files", "Result files", {files_table(input.results)}},
-          raw_section(input)};
+Page side_by_side_page(const ReportInput& input) {
+  Page page;
+  page.kind = "side by side";
+  page.question = "Which is fastest, side by side?";
+  page.verdict = side_by_side_document(input.side_by_side).lead + ".";
+  page.data = quality_badge(input);
+  page.data_section = "quality";
+  page.sections = {side_by_side_section(input),
+                   steps_section(input),
+                   quality_section(input),
+                   {"files", "Result files", {files_table(input.results)}},
+                   raw_section(input)};
+  return page;
 }
 
 Section raw_section(const ReportInput& input) {
@@ -250,13 +222,10 @@ Section raw_section(const ReportInput& input) {
 }
 
 Section validation_section(const ReportInput& input) {
-  Section section{"validation",
-                  "Predicted against measured",
-                  {runs_table(input.validation), FigureSlot{"phases"},
-                   phases_table(input.validation), errors_table(input.validation, input.limits)}};
-  if (!input.validation.orders.empty()) {
-    section.blocks.emplace_back(orders_table(input.validation, input.limits));
-  }
+  Section section{
+      "validation",
+      "Predicted against measured",
+      {FigureSlot{"phases"}, runs_table(input.validation), phases_table(input.validation)}};
   return section;
 }
 
@@ -355,22 +324,21 @@ Section processor_section(const ReportInput& input) {
   return section;
 }
 
-/// The first sections: verdict, changes, and reliability.
+/// The sections on other results than these.
 std::vector<Section> first_sections(const ReportInput& input) {
   std::vector<Section> sections;
-  if (input.trained) sections.push_back(verdict_section(input));
   if (!input.suites.empty()) sections.push_back(suite_section(input));
   if (input.side_by_side.columns.size() > 1) sections.push_back(side_by_side_section(input));
   if (input.history) sections.push_back(history_section(*input.history));
-  sections.push_back(quality_section(input));
   return sections;
 }
 
 std::vector<Section> report_sections(const ReportInput& input) {
   std::vector<Section> sections = first_sections(input);
   if (input.trained) {
-    for (Section& section : std::array{steps_section(input), validation_section(input),
-                                       speedup_section(input), machine_section(input.machine)}) {
+    for (Section& section :
+         std::array{errors_section(input), validation_section(input), speedup_section(input),
+                    steps_section(input), machine_section(input.machine)}) {
       sections.push_back(std::move(section));
     }
   } else if (has_benchmark(input.results, {"e2e"})) {
@@ -387,8 +355,9 @@ std::vector<Section> report_sections(const ReportInput& input) {
   if (input.kernels || memory_alone || has_benchmark(input.results, {"latency", "peak"})) {
     sections.push_back(processor_section(input));
   }
-  sections.push_back(environment_section(input));
+  sections.push_back(quality_section(input));
   sections.push_back(warnings_section(input));
+  sections.push_back(environment_section(input));
   sections.push_back(raw_section(input));
   return sections;
 }
@@ -414,8 +383,9 @@ Figures report_figures(const ReportInput& input) {
 }
 
 std::vector<std::string> figure_files() {
-  return {"step_stack.svg", "stragglers.svg", "phases.svg",  "speedup.svg",
-          "allreduce.svg",  "roofline.svg",   "latency.svg", "history.svg"};
+  return {"step_stack.svg", "stragglers.svg", "phases.svg",   "speedup.svg", "allreduce.svg",
+          "roofline.svg",   "latency.svg",    "history.svg",  "forest.svg",  "paired.svg",
+          "iteration.svg",  "front.svg",      "waterfall.svg"};
 }
 
 }  // namespace dlscale::report

@@ -34,17 +34,43 @@ class Predictions(Report):
             self.assertEqual(run(*words).returncode, 0)
             made = self.report(answer)
             self.assertEqual(made.returncode, 0, made.stderr)
-            self.assertIn("predicted, alexnet on p40x16", made.stdout)
+            self.assertIn("images/s on 4 ranks: an iteration takes ", made.stdout)
             rows = json.loads(answer.read_text()).get("predictions") or json.loads(answer.read_text())["rows"]
             text = self.text()
-            self.assertTrue(text.startswith("# dlscale: predicted, alexnet on p40x16"), text[:200])
-            self.assertEqual(text.count("bucketed"), 2 * len(rows))
+            self.assertIn("\n# How fast does alexnet train on p40x16?\n", text[:200])
+            self.assertRegex(text, r"\(90 % interval [\d.]+ to [\d.]+ m?s\), bound by \w+")
+            self.assertIn("dlscale predict --network alexnet --cluster p40x16 --ranks 4 --batch ", text)
+            self.assertIn("](<speedup.svg>)", text)
+            self.assertTrue((self.page / "iteration.svg").exists())
             self.assertIn(rows[1]["notes"][0]["text"], text)
-            self.assertIn("<title>dlscale: predicted, alexnet", self.text("index.html"))
+            self.assertIn("<title>dlscale prediction: How fast does alexnet", self.text("index.html"))
         csv = run("report", answer, "-o", self.page, "--format", "csv").stdout
         self.assertEqual(len([line for line in csv.splitlines() if line.startswith("alexnet,")]), len(rows))
         answer.write_text(answer.read_text().replace('"images_per_s"', '"images"'))
         self.assert_refused(self.report(answer), 2, "holds no predictions that can be read")
+
+    def test_an_answer_of_plan_has_a_page(self):
+        answer = self.folder / "plan.json"
+        made = run("plan", "--network", "alexnet", "--cluster", "p40x16", "--epochs", "2", "--format", "json", "-o", answer)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        made = self.report(answer)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("\n# How should alexnet be trained on p40x16?\n", self.text())
+        self.assertIn("](<front.svg>)", self.text())
+        self.assertIn("--explain", self.text())
+
+    def test_an_answer_of_compare_has_a_page(self):
+        files = [self.folder / f"{name}.jsonl" for name in "ab"]
+        for file in files:
+            self.assertEqual(run(*GEMM.replace("{m}", "8").replace("{result}", str(file)).split()).returncode, 0)
+        answer = self.folder / "comparison.json"
+        run("compare", *files, "--format", "json", "-o", answer)
+        made = self.report(answer)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("\n# Is B slower than A?\n", self.text())
+        self.assertIn("](<forest.svg>)", self.text())
+        answer.write_text(answer.read_text().replace('"margin"', '"edge"'))
+        self.assert_refused(self.report(answer), 2, "holds no comparisons that can be read")
 
 
 class Suites(Report):
@@ -56,6 +82,7 @@ class Suites(Report):
         self.assertIn("refused", made.stdout)
         text = self.text()
         self.assertLess(text.index("## What became of each cell"), text.index("## Quality of the measurements"))
+        self.assertIn("dlscale run matrix -o ", text)
         self.assertRegex(text, r"matrix, 4 cells: 1 failed, 1 left, (2 ok|1 ok, 1 unstable|2 unstable)\.")
         self.assertRegex(text, r"\| gemm-8/result.jsonl +\| gemm ")
         self.assertRegex(text, r"\| refused +\| failed +\| .*--nope")
@@ -71,7 +98,7 @@ class Suites(Report):
         self.assertEqual(self.run_suite(only, "--name", "refused").returncode, 4)
         made = self.report(only)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertIn("**Doubtful**: validity: 1 cell failed", self.text())
+        self.assertIn("**Doubtful data**: validity: 1 cell failed", self.text())
 
     def test_a_study_of_noise_tells_the_smallest_change_that_shows(self):
         out = self.folder / "out"
@@ -128,7 +155,8 @@ class Histories(Report):
         made = self.report("--history", self.store, "--format", "json")
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertEqual(json.loads(made.stdout)["schema"], "dlscale.history_check")
-        self.assertIn("<title>dlscale: history, no new regression</title>", self.text("index.html"))
+        self.assertIn("<title>dlscale history: Has anything become slower?</title>", self.text("index.html"))
+        self.assertIn("**No new regression in ", self.text())
         self.assertEqual(self.report("--history", self.store).returncode, 0, "a page of ours may be replaced")
         both = self.report(self.results, "--history", self.store, "--side-by-side")
         self.assert_refused(both, 2, "a page of medians side by side has no place for it")

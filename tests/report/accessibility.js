@@ -58,7 +58,7 @@
   for (const table of document.querySelectorAll("table")) {
     if (!table.caption && !table.closest("[aria-label]")) problems.push("a table without a caption");
   }
-  for (const region of document.querySelectorAll("[role=region]")) {
+  for (const region of document.querySelectorAll("[role=group]")) {
     if (region.tabIndex < 0 || !region.getAttribute("aria-label")) problems.push("a region that keys do not reach");
   }
   if (!document.documentElement.lang) problems.push("no language");

@@ -5,6 +5,7 @@ It renders, sorts and filters, says nothing on the console, asks the network for
 same without JavaScript. Exits with 77 (skipped) where no Chromium is installed. With PICTURE the page is kept as a PNG.
 """
 
+import importlib.util
 import json
 import pathlib
 import sys
@@ -21,6 +22,13 @@ FIRST = "const bar = document.querySelector('.filter'); const region = bar.nextE
         "const input = bar.querySelector('input'); const select = bar.querySelector('select'); "
 ROWS = "[...region.querySelectorAll('tbody > tr')]"
 TYPE = "const type = (text) => { input.value = text; input.dispatchEvent(new Event('input')); }; "
+
+
+def axe_core():
+    """The source of axe-core (Deque's checker of accessibility), or None: pip install axe-core-python."""
+    found = importlib.util.find_spec("axe_core_python")
+    script = found and pathlib.Path(found.origin).parent / "axe.min.js"
+    return script.read_text(encoding="utf-8") if script and script.exists() else None
 
 
 def run(body):
@@ -59,7 +67,7 @@ class PageTest(unittest.TestCase):
     def test_it_renders_without_a_word_on_the_console_or_a_request(self):
         for page in self.each_page():
             self.check_quiet(page)
-            self.assertGreater(self.evaluate("return document.querySelector('main').getBoundingClientRect().height"), 500)
+            self.assertGreater(self.evaluate("return document.querySelector('main').getBoundingClientRect().height"), 200)
             self.assertGreater(self.evaluate("return document.querySelectorAll('table').length"), 1)
 
     def test_texts_have_contrast_and_controls_have_labels_on_light_and_dark_pages(self):
@@ -69,6 +77,35 @@ class PageTest(unittest.TestCase):
                 self.assertEqual(shade == "rgb(255, 255, 255)", not dark)
                 self.evaluate("document.querySelectorAll('details:not(.raw)').forEach((each) => { each.open = true; })")
                 self.check_accessible()
+
+    def test_axe_core_finds_no_violation_folded_or_open_light_or_dark_wide_or_narrow(self):
+        axe = axe_core()
+        if axe is None:
+            self.skipTest("axe-core is not installed (pip install axe-core-python)")
+        for dark, width in ((False, 1280), (True, 600)):
+            for _ in self.each_page(dark=dark, width=width):
+                for opened in (False, True):
+                    if opened:
+                        self.evaluate("document.querySelectorAll('details:not(.raw)').forEach((each) => { each.open = true; })")
+                    self.browser.evaluate(axe + "; null")
+                    found = self.browser.evaluate("axe.run(document).then((all) => all.violations.map("
+                                                  "(each) => `${each.id}: ${each.help}: ${each.nodes[0].html.slice(0, 120)}`))")
+                    self.assertEqual(found, [])
+
+    def test_pages_fit_a_narrow_window(self):
+        for _ in self.each_page(width=600):
+            self.evaluate("document.querySelectorAll('details:not(.raw)').forEach((each) => { each.open = true; })")
+            self.assertLessEqual(self.evaluate("return document.documentElement.scrollWidth"), 600)
+
+    def test_a_link_to_a_folded_section_opens_it(self):
+        for _ in self.each_page():
+            if self.evaluate("return document.querySelector('.data a') === null"):
+                continue
+            shown = self.evaluate("""
+              const link = document.querySelector(".data a");
+              link.click();
+              return document.querySelector(link.getAttribute("href")).closest("details").open;""")
+            self.assertTrue(shown)
 
     def test_without_javascript_everything_can_be_read(self):
         for page in self.each_page(script=False):
@@ -129,7 +166,7 @@ class PageTest(unittest.TestCase):
               (() => {{ {script} }})();
               return [before, {ROWS}.length, bar.querySelector('[role=status]').textContent];""")
             self.assertEqual(matching, visible)
-            self.assertTrue(status.startswith(f"{visible} of "), status)
+            self.assertTrue(status.startswith(f"{visible} of " if visible < rows else f"{rows} rows"), status)
             kept = self.evaluate("return location.href")
             self.assertIn("#?", kept)
             self.browser.open(kept)

@@ -85,6 +85,27 @@ class WellFormed:
         self.assertGreater(len(scopes), 20)
         self.assertTrue(all(scope in ("col", "row") for scope in scopes))
 
+    def test_the_answer_stands_before_all_tables_and_sections_are_folded(self):
+        main = self.html[self.html.index("<main>"):]
+        first = main.index('<details class="section">')
+        for part in ('<section id="verdict"', '<dl class="tiles">', '<p class="data">', '<section id="next"'):
+            if part in main:
+                self.assertLess(main.index(part), first, part)
+        self.assertLess(main.index('<section id="verdict"'), main.index("<table>"))
+        self.assertNotIn("<details open", self.html)
+        self.assertNotIn("<h2", main[first:].replace("<summary><h2", ""))
+
+    def test_every_figure_has_its_numbers_and_its_unit(self):
+        figures = re.findall(r"<figure>(.*?)</figure>", self.html, re.DOTALL)
+        for figure in figures:
+            self.assertIn('<details class="data">', figure)
+            self.assertRegex(figure, r"<td")
+            drawing = re.sub(r"<style>.*?</style>", "", figure.partition("</svg>")[0], flags=re.DOTALL)
+            self.assertRegex(drawing, r" %|\bms\b|GB/s|GFLOP/s|speed-up|\bns\b", figure[:200])
+
+    def test_a_page_is_small(self):
+        self.assertLess(len(self.html), 500_000)
+
     def test_figures_have_a_text_for_those_who_cannot_see_them(self):
         figures = [tag for tag, _ in self.page.tags if tag == "figure"]
         labels = [
@@ -115,7 +136,7 @@ class WellFormed:
         self.assertGreater(self.check_tables(self.markdown), 1)
 
     def test_html_and_markdown_have_the_same_sections(self):
-        in_markdown = re.findall(r"^## (.*)$", self.markdown, re.MULTILINE)
+        in_markdown = [title.replace("\\", "") for title in re.findall(r"^## (.*)$", self.markdown, re.MULTILINE)]
         in_html = re.findall(r"<h2[^>]*>([^<]*)</h2>", self.html)
         self.assertEqual(in_html, in_markdown)
 
@@ -172,6 +193,14 @@ class HistoryTest(WellFormed, unittest.TestCase):
         text = "".join(self.page.text)
         for word in ("Levels of the strips", "Marks of the strips", "oneDNN: 2.6.3 → 3.0.0", "bisect c0031"):
             self.assertIn(word, text)
+
+
+class PredictionTest(WellFormed, unittest.TestCase):
+    name = "prediction"
+
+
+class ComparisonTest(WellFormed, unittest.TestCase):
+    name = "comparison"
 
 
 class SideBySideTest(WellFormed, unittest.TestCase):

@@ -97,7 +97,7 @@ TEST(CommunicationTables, AreASectionOfAPageOfNothingElse) {
   const auto found = std::ranges::find(sections, "communication", &Section::id);
   ASSERT_NE(found, sections.end());
   EXPECT_EQ(found->blocks.size(), 3U);
-  for (const Page& page : markdown(input, {})) EXPECT_FALSE(page.text.empty());
+  for (const TextFile& page : markdown(report_page(input))) EXPECT_FALSE(page.text.empty());
 }
 
 TEST(CommunicationTables, SayWhereAProfileIsNotWhole) {

@@ -16,6 +16,8 @@
 #include "report/figure/canvas.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/figure/figures.hpp"
+#include "report/figure/speedup_lines.hpp"
+#include "report/figure/stacked_bars.hpp"
 #include "report/results/axes.hpp"
 #include "report/results/step_parts.hpp"
 #include "tests/report/look_at.hpp"
@@ -43,6 +45,10 @@ void expect_drawable(const std::optional<Figure>& figure) {
   EXPECT_TRUE(contains(figure->svg, "<title>")) << figure->name;
   EXPECT_GT(figure->alt.size(), 40U);
   EXPECT_EQ(figure->file, figure->name + ".svg");
+  EXPECT_FALSE(figure->data.rows.empty()) << figure->name;
+  for (const auto& row : figure->data.rows) {
+    EXPECT_EQ(row.size(), figure->data.columns.size()) << figure->name;
+  }
 }
 
 ResultFile runs(int ranks) {
@@ -173,7 +179,7 @@ TEST(StepStack, SaysHowManyRanksItLeavesOut) {
   const ResultFile file = runs(100);
   const auto figure = step_stack(std::span(&file, 1));
   expect_drawable(figure);
-  EXPECT_TRUE(contains(figure->title, "36 more ranks are not drawn"));
+  EXPECT_TRUE(contains(figure->title, "(76 more are not drawn)"));
 }
 
 TEST(StepStack, IsNotThereWithoutTraining) {
@@ -200,48 +206,88 @@ TEST(Stragglers, JoinRanksAndStepsWhereThereAreMany) {
 }
 
 TEST(Scaling, DrawsPredictionsWithTheirIntervalAndWhatWasMeasured) {
-  const ReportInput input = samples::report_input();
+  ReportInput input = samples::report_input();
+  for (auto& curve : input.curves) {
+    for (model::Prediction& each : curve) {
+      each.speedup_low = 0.9 * each.speedup;
+      each.speedup_high = 1.1 * each.speedup;
+    }
+  }
   const auto figure = scaling(input.curves, input.validation);
   expect_drawable(figure);
   EXPECT_TRUE(contains(figure->svg, "<polygon"));
-  EXPECT_TRUE(contains(figure->svg, "images/s measured"));
+  EXPECT_TRUE(contains(figure->svg, " times, measured<"));
+  EXPECT_TRUE(contains(figure->svg, ">ideal<"));
   EXPECT_FALSE(scaling({}, input.validation));
 }
 
 TEST(Scaling, OfADataSheetHasNoInterval) {
   ReportInput input = samples::report_input();
   for (auto& curve : input.curves) {
-    for (model::Prediction& each : curve) each.low = each.high = std::nullopt;
+    for (model::Prediction& each : curve) each.speedup_low = each.speedup_high = std::nullopt;
   }
   const auto figure = scaling(input.curves, {});
   expect_drawable(figure);
   EXPECT_FALSE(contains(figure->svg, "<polygon"));
 }
 
-TEST(PhaseBars, HaveAPredictedAndAMeasuredBarARunAndItsError) {
-  const ReportInput input = samples::report_input();
+TEST(PhaseBars, HaveAPredictedAndAMeasuredBarARunAndItsErrorTheLargestFirst) {
+  ReportInput input = samples::report_input();
+  input.validation.runs.resize(6);
+  input.validation.runs.back().phases.front().error = -0.75;
   const auto figure = phase_bars(input.validation);
   expect_drawable(figure);
-  const std::size_t runs = input.validation.runs.size();
-  EXPECT_EQ(count(figure->svg, ">predicted<"), runs);
-  EXPECT_EQ(count(figure->svg, ">measured<"), runs);
-  EXPECT_EQ(count(figure->svg, ", predicted: forward "), runs);
+  EXPECT_EQ(count(figure->svg, ">predicted<"), 6U);
+  EXPECT_EQ(count(figure->svg, ">measured<"), 6U);
+  EXPECT_EQ(count(figure->svg, "<title>predicted: forward "), 6U);
   const auto exchange = [](const auto& run) { return run.prediction.run.ranks > 1; };
-  EXPECT_EQ(count(figure->svg, ", measured: exposed communication "),
+  EXPECT_EQ(count(figure->svg, "<title>measured: exposed communication "),
             static_cast<std::size_t>(std::ranges::count_if(input.validation.runs, exchange)));
-  EXPECT_TRUE(contains(figure->svg,
-                       ">" + signed_percent(*input.validation.runs.front().iteration().error)));
+  EXPECT_EQ(cell(figure->data, 0, "error"), "-75.0 %");
+  double next = 0;
+  for (const RunValidation& run : std::span(input.validation.runs).first(5)) {
+    next = std::min(next, *run.iteration().error);
+  }
+  EXPECT_EQ(cell(figure->data, 2, "error"), signed_percent(next));
   EXPECT_FALSE(phase_bars({}));
 }
 
-TEST(PhaseBars, SayHowManyRunsTheyLeaveOut) {
+TEST(PhaseBars, SayHowManyBarsTheyLeaveOut) {
   Validation validation = samples::report_input().validation;
   validation.runs.resize(1);
   validation.runs.resize(60, validation.runs.front());
   const auto figure = phase_bars(validation);
   expect_drawable(figure);
-  EXPECT_TRUE(contains(figure->title, "12 more runs are not drawn"));
-  EXPECT_EQ(count(figure->svg, ">measured<"), 48U);
+  EXPECT_TRUE(contains(figure->title, "108 more are not drawn"));
+  EXPECT_EQ(count(figure->svg, ">measured<"), 6U);
+  EXPECT_EQ(figure->data.rows.size(), 120U);
+}
+
+TEST(StackedBars, LabelTheirPartsDirectlyWithoutOverlap) {
+  const StackedBars bars{
+      "bars",
+      "Title",
+      "time, ms",
+      "",
+      {{"one", "", {{"a long name", 0.001}, {"another long name", 0.001}, {"the rest", 0.1}}}}};
+  const auto figure = stacked_bars(bars);
+  expect_drawable(figure);
+  for (const char* label : {">a long name<", ">another long name<", ">the rest<"}) {
+    EXPECT_EQ(count(figure->svg, label), 1U) << label;
+  }
+  EXPECT_FALSE(stacked_bars({"none", "Title", "time, ms", "", {{"no time"}}}));
+}
+
+TEST(SpeedupLines, SayWhereCommunicationTakesOver) {
+  std::vector<SpeedupLine> lines{{"", {{1, 1.0}, {2, 1.9}, {4, 3.0}, {8, 3.5}}}};
+  EXPECT_FALSE(contains(speedup_lines(lines)->svg, "communication takes over"));
+  lines.front().points.at(2).communication_bound = true;
+  const auto figure = speedup_lines(lines);
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->svg, "communication takes over"));
+  EXPECT_EQ(cell(figure->data, 3, "efficiency"), "43.8 %");
+  lines.front().points.resize(1);
+  EXPECT_FALSE(speedup_lines(lines));
 }
 
 TEST(Roofline, HasAPanelAPassAndAMarkAKernelBelowTheCeilings) {

@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "regression/import/result_run.hpp"
 #include "report/history/history_view.hpp"
+#include "report/sections/report.hpp"
 #include "tests/regression/history/histories.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
@@ -69,15 +70,21 @@ class HistoryPage : public testing::Test {
 
 /// All text of a section.
 std::string section_text(const Section& section) {
-  return html_page("page", {section}, {});
+  Page page;
+  page.sections = {section};
+  return html(page);
 }
 
 TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   add(1, 20, 1e-3);
   add(21, 40, 1.2e-3);
   const HistoryView history = view({});
-  EXPECT_EQ(history_page_title(history), "dlscale: history, regressed");
-  const std::string text = section_text(history_section(history));
+  const Page page = history_page(history);
+  EXPECT_TRUE(page.verdict.starts_with("Yes: 1 alert asks for attention; ")) << page.verdict;
+  EXPECT_TRUE(page.verdict.ends_with(" changed by +20.0 % at commit c0021.")) << page.verdict;
+  EXPECT_EQ(page.tone, Tone::bad);
+  EXPECT_EQ(page.next.at(0).command, "bisect c0021");
+  const std::string text = html(page);
   EXPECT_TRUE(contains(text, "regressed: 1 of 1 alert"));
   EXPECT_TRUE(contains(text, "Which commit it was: bisect c0021"));
   EXPECT_TRUE(contains(text, "Levels of the strips"));
@@ -143,7 +150,7 @@ TEST_F(HistoryPage, StandsBeforeTheQualityOfItsNumbers) {
   input.trained = false;
   input.results = {result_of_commit(20, 1e-3)};
   input.history = std::make_shared<HistoryView>(view(input.results));
-  const std::vector<Section> sections = report_sections(input);
+  const std::vector<Section> sections = report_page(input).sections;
   ASSERT_GE(sections.size(), 2U);
   EXPECT_EQ(sections[0].id, "history");
   EXPECT_EQ(sections[1].id, "quality");

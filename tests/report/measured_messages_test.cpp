@@ -187,7 +187,7 @@ std::vector<Section> sections_of(std::vector<ResultFile> files) {
   input.results = std::move(files);
   EXPECT_TRUE(tells_of_parts(input.results));
   EXPECT_FALSE(parts_document(input).tables.empty());
-  for (const Page& page : markdown(input, {})) EXPECT_FALSE(page.text.empty());
+  for (const TextFile& page : markdown(report_page(input))) EXPECT_FALSE(page.text.empty());
   return report_sections(input);
 }
 
@@ -210,10 +210,11 @@ TEST(MessageSection, PutsManyRowsOnPagesOfTheirOwn) {
   ReportInput input;
   input.trained = false;
   input.results = {samples::file("comm", std::move(rows))};
-  const std::vector<Page> pages = markdown(input, {});
+  const std::vector<TextFile> pages = markdown(report_page(input));
   ASSERT_EQ(pages.size(), 2U);
   EXPECT_EQ(pages[1].file.generic_string(), "messages/all_reduce.md");
-  EXPECT_TRUE(pages[1].text.starts_with(message_page_title));
+  EXPECT_TRUE(is_page_text(pages[1].text));
+  EXPECT_THAT(pages[1].text, HasSubstr("# Messages of all_reduce\n"));
   EXPECT_THAT(pages[0].text, HasSubstr("(<messages/all_reduce.md>)"));
 }
 

@@ -308,25 +308,27 @@ TEST(KernelStudy, SaysWhyThereIsNoRoofline) {
 
 TEST(PartsReport, HasWhatTheResultsHoldAndNothingOfTraining) {
   const ReportInput input = samples::parts_input();
-  const std::string page = html(input, {});
-  EXPECT_TRUE(contains(page, "<title>dlscale: measured on Sample CPU</title>"));
+  const std::string page = html(report_page(input));
+  EXPECT_TRUE(contains(
+      page, "<title>dlscale measurement: Which convolution is the fastest on Sample CPU?</title>"));
   for (const char* id : {"convolutions", "processor", "environment", "warnings"}) {
-    EXPECT_TRUE(contains(page, "<section id=\"" + std::string(id) + "\"")) << id;
+    EXPECT_TRUE(contains(page, "<div id=\"" + std::string(id) + "\"")) << id;
   }
-  for (const char* id : {"verdict", "validation", "speedup", "machine"}) {
-    EXPECT_FALSE(contains(page, "<section id=\"" + std::string(id) + "\"")) << id;
+  for (const char* id : {"errors", "validation", "speedup", "machine"}) {
+    EXPECT_FALSE(contains(page, "<div id=\"" + std::string(id) + "\"")) << id;
   }
   EXPECT_TRUE(contains(page, "<details>\n<summary>vgg16 conv1_2: convolution"));
 }
 
 TEST(PartsReport, HasTablesByLayerOnPagesOfTheirOwn) {
-  const std::vector<Page> pages = markdown(samples::parts_input(), {});
+  const std::vector<TextFile> pages = markdown(report_page(samples::parts_input()));
   ASSERT_EQ(pages.size(), 2);
   EXPECT_EQ(pages[0].file, "README.md");
   EXPECT_TRUE(contains(pages[0].text, "* vgg16: [tables](<layers/vgg16.md>)"));
   EXPECT_FALSE(contains(pages[0].text, "creation ms"));
   EXPECT_EQ(pages[1].file, "layers/vgg16.md");
-  EXPECT_TRUE(pages[1].text.starts_with(std::string(layer_page_title) + "vgg16\n"));
+  EXPECT_TRUE(is_page_text(pages[1].text));
+  EXPECT_TRUE(contains(pages[1].text, "# Tables by layer of vgg16\n"));
   EXPECT_TRUE(contains(pages[1].text, "**vgg16 conv1_2: convolution c64"));
   EXPECT_TRUE(contains(pages[1].text, "creation ms"));
 }
@@ -343,7 +345,7 @@ TEST(PartsReport, HasNoPageThatACodeHostDoesNotShow) {
   }
   input.results = {samples::file("conv", rows)};
   input.kernels = std::make_shared<KernelStudy>(input.results);
-  const std::vector<Page> pages = markdown(input, {});
+  const std::vector<TextFile> pages = markdown(report_page(input));
   ASSERT_GT(pages.size(), 4);
   std::string text;
   for (std::size_t i = 1; i < pages.size(); ++i) {
@@ -361,14 +363,14 @@ TEST(PartsReport, NamesPagesByLettersThatNeedNoQuoting) {
   Measurement row = samples::algorithm({});
   row.axes["network"] = "my/net <x>";
   input.results = {samples::file("conv", {row})};
-  EXPECT_EQ(markdown(input, {}).at(1).file, "layers/my-net--x-.md");
+  EXPECT_EQ(markdown(report_page(input)).at(1).file, "layers/my-net--x-.md");
 }
 
 TEST(PartsReport, SaysWhatARooflineNeeds) {
   ReportInput input = samples::parts_input();
   input.results = {samples::algorithms()};
   input.kernels = std::make_shared<KernelStudy>(input.results);
-  EXPECT_TRUE(contains(html(input, {}), "No roofline: "));
+  EXPECT_TRUE(contains(html(report_page(input)), "No roofline: "));
 }
 
 TEST(PartsReport, IsForAlgorithmsLatenciesAndPeaks) {

@@ -200,17 +200,16 @@ TEST(Quality, LooksAtTheBuild) {
 
 TEST(Quality, HasABadgeOfTheWorstResultAndItsReasons) {
   ReportInput input = calm_page();
-  const Section calm = quality_section(input);
-  const Badge good = std::get<Badge>(calm.blocks.at(0));
+  const Badge good = quality_badge(input);
   EXPECT_EQ(good.word, "Good");
-  EXPECT_EQ(good.reasons, "4 checks passed.");
-  EXPECT_EQ(std::get<Folded>(calm.blocks.at(1)).table.rows.size(), 4U);
+  EXPECT_EQ(good.reasons, "all of 4 checks passed.");
+  EXPECT_EQ(std::get<Table>(quality_section(input).blocks.at(0)).rows.size(), 4U);
   input.results[0].header.environment.dirty = true;
-  const Badge usable = std::get<Badge>(quality_section(input).blocks.at(0));
+  const Badge usable = quality_badge(input);
   EXPECT_EQ(usable.word, "Usable");
   EXPECT_EQ(usable.reasons, "build: 1 commit, 1 file built with local changes.");
   input.results[0].measurements[0].status = Status::wrong;
-  const Badge doubtful = std::get<Badge>(quality_section(input).blocks.at(0));
+  const Badge doubtful = quality_badge(input);
   EXPECT_EQ(doubtful.word, "Doubtful");
   EXPECT_EQ(doubtful.reasons, "validity: 1 measurement, 1 wrong.");
 }
@@ -218,7 +217,7 @@ TEST(Quality, HasABadgeOfTheWorstResultAndItsReasons) {
 TEST(Quality, NamesTheSmallestDetectableChangeOfAStudy) {
   ReportInput input = calm_page();
   input.noise = {{"noise.json", "this machine", "2026-01-01", "3.0 % or more"}};
-  EXPECT_EQ(std::get<Paragraph>(quality_section(input).blocks.at(2)).text,
+  EXPECT_EQ(std::get<Paragraph>(quality_section(input).blocks.at(1)).text,
             "Smallest detectable change: 3.0 % or more (this machine, 2026-01-01).");
 }
 
@@ -227,19 +226,18 @@ TEST(Quality, IsOnEveryPageBeforeTheMeasurements) {
     const std::vector<Section> sections = report_sections(input);
     const auto quality = std::ranges::find(sections, "quality", &Section::id);
     ASSERT_NE(quality, sections.end());
-    EXPECT_LE(quality - sections.begin(), 1);
+    EXPECT_LT(quality, std::ranges::find(sections, "raw", &Section::id));
     for (const QualityCheck& check : quality_checks(input)) EXPECT_NE(sentence(check), "");
   }
 }
 
-TEST(Quality, IsFoldedInHtmlAndATableInMarkdown) {
-  const ReportInput input = calm_page();
-  EXPECT_TRUE(contains(html(input, {}), "<strong class=\"good\">Good</strong>: 4 checks passed."));
-  EXPECT_TRUE(contains(html(input, {}), "<summary>4 checks</summary>"));
-  const std::string text = markdown(input, {}).front().text;
-  EXPECT_TRUE(contains(text, "**Good**: 4 checks passed."));
-  EXPECT_FALSE(contains(text, "<summary>4 checks</summary>"));
-  EXPECT_TRUE(contains(text, "| validity")) << text;
+TEST(Quality, IsALineWithABadgeAndALinkToTheChecks) {
+  const Page page = report_page(calm_page());
+  EXPECT_TRUE(contains(html(page),
+                       "<strong class=\"good\">Good data</strong>: all of 4 checks passed. "
+                       "<a href=\"#quality\">All checks</a>"));
+  EXPECT_TRUE(contains(html(page), "<div id=\"quality\">"));
+  EXPECT_TRUE(contains(markdown(page).front().text, "**Good data**: all of 4 checks passed."));
 }
 
 TEST(EnvironmentDifferences, LeaveOutDateAndLoad) {

@@ -9,9 +9,14 @@
 #include <vector>
 
 #include "core/results/measurement.hpp"
+#include "report/answers/comparison_page.hpp"
+#include "report/answers/prediction_page.hpp"
+#include "report/comparison/compare.hpp"
+#include "report/comparison/comparison_table.hpp"
 #include "report/comparison/side_by_side.hpp"
 #include "report/format/format.hpp"
 #include "report/history/history_view.hpp"
+#include "report/prediction/prediction_table.hpp"
 #include "report/sections/gate_sections.hpp"
 #include "report/sections/history_section.hpp"
 #include "report/sections/report.hpp"
@@ -22,18 +27,17 @@
 
 namespace {
 
-/// The first page as `name`; the others where it links them.
-void write_pages(const std::filesystem::path& folder, const std::string& name,
-                 const std::vector<dlscale::report::Page>& pages) {
-  std::ofstream(folder / name) << pages.front().text;
-  for (std::size_t i = 1; i < pages.size(); ++i) {
-    std::filesystem::create_directories((folder / pages[i].file).parent_path());
-    std::ofstream(folder / pages[i].file) << pages[i].text;
+/// A page in both forms, and its figures. Further files of text lie where the first links them.
+void write_page(const std::filesystem::path& folder, const std::string& name,
+                const dlscale::report::Page& page) {
+  std::ofstream(folder / (name + ".html")) << dlscale::report::html(page);
+  const std::vector<dlscale::report::TextFile> files = dlscale::report::markdown(page);
+  std::ofstream(folder / (name + ".md")) << files.front().text;
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    std::filesystem::create_directories((folder / files[i].file).parent_path());
+    std::ofstream(folder / files[i].file) << files[i].text;
   }
-}
-
-void write_figures(const std::filesystem::path& folder, const dlscale::report::Figures& figures) {
-  for (const dlscale::report::Figure& figure : figures) {
+  for (const dlscale::report::Figure& figure : page.figures) {
     std::ofstream(folder / figure.file) << figure.svg;
   }
 }
@@ -46,10 +50,7 @@ void write_parts(const std::filesystem::path& folder) {
     file.header.environment.cpu = "<b>Hostile & \"quoted\" | name</b>";
     file.path = folder / (file.header.benchmark + ".jsonl");
   }
-  const report::Figures figures = report::report_figures(input);
-  write_figures(folder, figures);
-  std::ofstream(folder / "parts.html") << report::html(input, figures);
-  write_pages(folder, "parts.md", report::markdown(input, figures));
+  write_page(folder, "parts", report::report_page(input));
 }
 
 constexpr const char* hostile = "<b>Hostile & \"quoted\" | name</b>";
@@ -60,13 +61,7 @@ void write_gate(const std::filesystem::path& folder) {
   dlscale::regression::GateReport gate = report::samples::gate();
   gate.machine = hostile;
   gate.metrics.front().key += std::string(" ") + hostile + "\nline\x01 \xff\\";
-  const report::Figures figures = report::gate_figures(gate);
-  write_figures(folder, figures);
-  const auto sections = report::gate_sections(gate);
-  std::ofstream(folder / "gate.html")
-      << report::html_page(report::gate_title(gate), sections, figures);
-  write_pages(folder, "gate.md",
-              report::markdown_pages(report::gate_title(gate), sections, figures));
+  write_page(folder, "gate", report::gate_page(gate));
   const report::Document document = report::gate_document(gate);
   for (const char* name : {"junit", "openmetrics", "bencher", "comment", "csv"}) {
     std::ofstream(folder / (std::string("gate.") + name))
@@ -80,9 +75,7 @@ void write_side_by_side(const std::filesystem::path& folder) {
   std::vector<report::ResultSource> sources{{hostile, input.results, {}}, {"B", input.results, {}}};
   sources.back().results.front().header.environment.cpu = "Another CPU";
   input.side_by_side = report::side_by_side(sources);
-  const auto sections = report::side_by_side_sections(input);
-  std::ofstream(folder / "side_by_side.html") << report::html_page("side by side", sections, {});
-  write_pages(folder, "side_by_side.md", report::markdown_pages("side by side", sections, {}));
+  write_page(folder, "side_by_side", report::side_by_side_page(input));
 }
 
 /// A history with a change, another library, and a table of more rows than stand in a page at a
@@ -109,22 +102,37 @@ void write_history(const std::filesystem::path& folder) {
   const report::HistoryCommands commands{
       "add", "check", [](const std::string& commit) { return "bisect " + commit; }};
   const report::HistoryView view = report::look_at_history(store, commands, all, {}, {});
-  report::Figures figures;
-  if (auto figure = report::history_figure(view)) {
-    figures.push_back(std::move(*figure));
-  }
-  write_figures(folder, figures);
-  std::vector<report::Section> sections = report::history_page(view);
+  report::Page page = report::history_page(view);
   constexpr int rows = 1200;
   report::Table many{"1200 rows", {{"name", report::Align::left}, {"median"}}, {}, {}};
   for (int i = 0; i < rows; ++i) {
     // The least is far from the first.
     many.rows.push_back({{"row " + std::to_string(i)}, {std::to_string((i + 300) % rows) + " ms"}});
   }
-  sections.push_back({"raw", "Everything measured", {report::RawRows{std::move(many)}}});
-  const std::string title = report::history_page_title(view);
-  std::ofstream(folder / "history.html") << report::html_page(title, sections, figures);
-  write_pages(folder, "history.md", report::markdown_pages(title, sections, figures));
+  page.sections.push_back({"raw", "Everything measured", {report::RawRows{std::move(many)}}});
+  write_page(folder, "history", page);
+}
+
+/// A comparison whose rows have a name that could be markup.
+void write_comparison(const std::filesystem::path& folder) {
+  namespace report = dlscale::report;
+  std::vector<dlscale::ResultFile> a = report::samples::report_input().results;
+  for (dlscale::ResultFile& file : a) {
+    for (dlscale::Measurement& row : file.measurements) row.axes["network"] += hostile;
+  }
+  std::vector<dlscale::ResultFile> b = a;
+  b.front().header.environment.flags = "-O3";
+  const report::Document document = report::comparison_document(report::compare(a, b, 0.02));
+  write_page(folder, "comparison",
+             report::comparison_page(document.json(), "comparison.json").page);
+}
+
+void write_prediction(const std::filesystem::path& folder) {
+  namespace report = dlscale::report;
+  auto curve = report::samples::curve(hostile);
+  const report::Document document = report::prediction_document(curve);
+  write_page(folder, "prediction",
+             report::prediction_page(document.json(), "prediction.json").page);
 }
 
 void write_samples(const std::filesystem::path& folder) {
@@ -132,11 +140,10 @@ void write_samples(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   report::ReportInput input = report::samples::report_input();
   input.results.front().header.environment.cpu = "<b>Hostile & \"quoted\" | name</b>";
-  const report::Figures figures = report::report_figures(input);
-  write_figures(folder, figures);
-  std::ofstream(folder / "report.html") << report::html(input, figures);
-  write_pages(folder, "report.md", report::markdown(input, figures));
+  write_page(folder, "report", report::report_page(input));
   write_parts(folder);
+  write_comparison(folder);
+  write_prediction(folder);
   write_gate(folder);
   write_side_by_side(folder);
   write_history(folder);

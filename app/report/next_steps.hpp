@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "regression/gate/gate_report.hpp"
+#include "report/answers/answer_json.hpp"
+#include "report/page/page.hpp"
+#include "report/sections/report.hpp"
+
+namespace dlscale::app {
+
+// Commands that the answer on a page suggests to its reader.
+
+/// For a run that predict or plan suggests.
+std::vector<report::NextStep> steps_of_run(const report::SuggestedRun& run);
+
+/// For the JSON of compare.
+std::vector<report::NextStep> steps_of_comparison(const std::string& text);
+
+std::vector<report::NextStep> steps_of_gate(const regression::GateReport& gate);
+
+/// For results, with or without training runs.
+std::vector<report::NextStep> steps_of_results(const report::ReportInput& input);
+
+}  // namespace dlscale::app

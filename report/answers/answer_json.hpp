@@ -1,0 +1,48 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "report/page/page.hpp"
+#include "report/table/table.hpp"
+
+namespace dlscale::report {
+
+/// A run that an answer suggests to ask more about.
+struct SuggestedRun {
+  std::string network;
+  std::string cluster;  ///< empty if its times were measured
+  std::string schedule;
+  std::string bound;    ///< the bottleneck; may be empty
+  std::string samples;  ///< "IMAGES", "SEQUENCES": in place of a number
+  int ranks = 1;
+  int batch = 1;
+};
+
+/// A page about an answer in JSON without its next steps, and the answer for the screen and for
+/// programs.
+struct AnswerPage {
+  Page page;
+  Document document;
+  std::optional<SuggestedRun> run = {};
+};
+
+/// The page that `make` returns for the answer in `text`. Throws ConfigError that names the file
+/// for damage; `what` says what it should hold: "predictions".
+AnswerPage page_of_answer(const std::string& text, const std::string& file, const char* what,
+                          const std::function<AnswerPage(const nlohmann::json&)>& make);
+
+/// A number of an object; absent if it is null or missing.
+std::optional<double> number_in(const nlohmann::json& object, const char* key);
+
+/// Records of objects: a column for each of the keys that name the question, then for each value.
+/// Null is an empty cell.
+Table records_of_objects(const std::vector<nlohmann::json>& objects,
+                         const std::vector<std::string>& keys,
+                         const std::vector<std::string>& values);
+
+}  // namespace dlscale::report

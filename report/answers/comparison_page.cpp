@@ -1,0 +1,334 @@
+#include "report/answers/comparison_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/figure/comparison_figures.hpp"
+#include "report/figure/waterfall.hpp"
+#include "report/table/run_words.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using nlohmann::json;
+
+/// A row of the answer, under the part of its key that not all rows share.
+struct ComparedRow {
+  std::string name;
+  double a = 0;  ///< s
+  double b = 0;
+  double ratio = 1;
+  std::optional<double> low;
+  std::optional<double> high;
+  std::string verdict;
+  std::string method;
+  bool judged = true;
+};
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(std::move(word));
+  return words;
+}
+
+/// Names without the words that all of them have; whole names if nothing else is left.
+std::vector<std::string> short_names(const std::vector<std::string>& names) {
+  std::set<std::string> shared;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::vector<std::string> words = words_of(names[i]);
+    const std::set<std::string> present(words.begin(), words.end());
+    if (i == 0) shared = present;
+    std::erase_if(shared, [&](const std::string& word) { return !present.contains(word); });
+  }
+  std::vector<std::string> result;
+  for (const std::string& name : names) {
+    std::string rest;
+    for (const std::string& word : words_of(name)) {
+      if (!shared.contains(word)) rest += (rest.empty() ? "" : " ") + word;
+    }
+    result.push_back(rest.empty() ? name : rest);
+  }
+  return result;
+}
+
+std::string full_name(const json& row) {
+  const auto series = row.at("series").get<std::string>();
+  const auto key = row.at("key").get<std::string>();
+  return series == "time" || series == "t_iter" ? key : key + " " + series;
+}
+
+int urgency(const ComparedRow& row) {
+  constexpr std::array<std::string_view, 5> order{"wrong", "regressed", "improved", "inconclusive",
+                                                  "unchanged"};
+  return static_cast<int>(std::ranges::find(order, row.verdict) - order.begin());
+}
+
+double size_of(const ComparedRow& row) {
+  return row.ratio > 0 ? std::abs(std::log(row.ratio)) : 0;
+}
+
+/// Rows that regressed first, the largest change first among equals.
+std::vector<ComparedRow> compared_rows(const json& answer) {
+  std::vector<std::string> names;
+  for (const json& row : answer.at("rows")) names.push_back(full_name(row));
+  names = short_names(names);
+  std::vector<ComparedRow> rows;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const json& row = answer.at("rows").at(i);
+    rows.push_back({names[i], row.at("a_s").get<double>(), row.at("b_s").get<double>(),
+                    row.at("ratio").get<double>(), number_in(row, "ratio_low"),
+                    number_in(row, "ratio_high"), row.at("verdict").get<std::string>(),
+                    row.at("method").get<std::string>(),
+                    row.at("role").get<std::string>() == "judged"});
+  }
+  std::ranges::stable_sort(rows, [](const ComparedRow& a, const ComparedRow& b) {
+    return std::pair(urgency(a), -size_of(a)) < std::pair(urgency(b), -size_of(b));
+  });
+  return rows;
+}
+
+long long count_of(const std::vector<ComparedRow>& rows, std::string_view verdict) {
+  return std::ranges::count_if(
+      rows, [verdict](const ComparedRow& row) { return row.judged && row.verdict == verdict; });
+}
+
+const ComparedRow* first_of(const std::vector<ComparedRow>& rows, std::string_view verdict) {
+  const auto found = std::ranges::find_if(
+      rows, [verdict](const ComparedRow& row) { return row.judged && row.verdict == verdict; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::string ratio_interval(const ComparedRow& row) {
+  if (!row.low || !row.high) return "[unknown]";
+  return fmt::format("[{}, {}]", signed_percent(*row.low - 1), signed_percent(*row.high - 1));
+}
+
+std::string change_text(const ComparedRow& row) {
+  return fmt::format("{} by {} {}", row.name, signed_percent(row.ratio - 1), ratio_interval(row));
+}
+
+std::string withheld_because(const json& answer) {
+  if (answer.at("place_differences").empty()) return "the intervals are too wide";
+  return "A and B were measured at different places: " +
+         answer.at("place_differences").at(0).get<std::string>();
+}
+
+std::string comparison_verdict(const json& answer, const std::vector<ComparedRow>& rows) {
+  const auto verdict = answer.at("verdict").get<std::string>();
+  const auto judged = std::ranges::count_if(rows, &ComparedRow::judged);
+  const std::string all = counted(judged, "measurement");
+  if (verdict == "wrong") {
+    return fmt::format("B is wrong: {} from the reference.",
+                       counted(std::ssize(answer.at("wrong")), "answer") +
+                           (answer.at("wrong").size() == 1 ? " differs" : " differ"));
+  }
+  if (const ComparedRow* worst = first_of(rows, "regressed"); worst != nullptr) {
+    return fmt::format("Yes: {} of {} regressed, most of all {}.", count_of(rows, "regressed"), all,
+                       change_text(*worst));
+  }
+  if (verdict == "inconclusive") {
+    return fmt::format("Not known: {} of {} are inconclusive, since {}.",
+                       count_of(rows, "inconclusive"), all, withheld_because(answer));
+  }
+  if (const ComparedRow* best = first_of(rows, "improved"); best != nullptr) {
+    return fmt::format("No: {} of {} improved, most of all {}.", count_of(rows, "improved"), all,
+                       change_text(*best));
+  }
+  return fmt::format("No: none of {} changed by {} or more.", all,
+                     percent(answer.at("margin").get<double>()));
+}
+
+Tone tone_of_answer(const json& answer) {
+  const auto verdict = answer.at("verdict").get<std::string>();
+  if (verdict == "wrong" || verdict == "regressed") return Tone::bad;
+  return verdict == "inconclusive" ? Tone::caution : Tone::good;
+}
+
+Tile count_tile(const std::vector<ComparedRow>& rows, const char* name, std::string_view verdict,
+                Tone tone) {
+  const long long count = count_of(rows, verdict);
+  const ComparedRow* first = first_of(rows, verdict);
+  return {name, fmt::format("{} of {}", count, std::ranges::count_if(rows, &ComparedRow::judged)),
+          first == nullptr ? "" : change_text(*first), count > 0 ? tone : Tone::plain};
+}
+
+/// The geometric mean of B / A over the judged rows.
+Tile mean_tile(const std::vector<ComparedRow>& rows) {
+  double sum = 0;
+  int count = 0;
+  for (const ComparedRow& row : rows) {
+    if (!row.judged || !(row.ratio > 0)) continue;
+    sum += std::log(row.ratio);
+    ++count;
+  }
+  return {"Typical change", count == 0 ? "–" : signed_percent(std::exp(sum / count) - 1),
+          "geometric mean of B / A; + is slower", Tone::plain};
+}
+
+std::vector<Tile> comparison_tiles(const json& answer, const std::vector<ComparedRow>& rows) {
+  std::vector<Tile> tiles{count_tile(rows, "Regressed", "regressed", Tone::bad),
+                          count_tile(rows, "Improved", "improved", Tone::good),
+                          count_tile(rows, "Inconclusive", "inconclusive", Tone::caution),
+                          mean_tile(rows)};
+  const std::size_t missing = answer.at("missing").size();
+  if (missing > 0) {
+    tiles.push_back(
+        {"Not measured in B", std::to_string(missing), "that A measured", Tone::caution});
+  }
+  return tiles;
+}
+
+std::optional<Figure> changes_figure(const json& answer, const std::vector<ComparedRow>& rows) {
+  std::vector<figure::ForestRow> drawn;
+  for (const ComparedRow& row : rows) {
+    if (!row.judged || !(row.ratio > 0)) continue;
+    drawn.push_back({row.name, row.ratio, row.low, row.high, row.verdict,
+                     row.verdict == "regressed", row.verdict == "improved"});
+  }
+  return figure::forest(drawn, answer.at("margin").get<double>());
+}
+
+/// The training that changed most, part by part.
+std::optional<Figure> parts_waterfall(const json& answer) {
+  const json* most = nullptr;
+  const auto size = [](const json& one) { return std::abs(one.at("change").get<double>()); };
+  for (const json& one : answer.at("attributions")) {
+    if (most == nullptr || size(one) > size(*most)) most = &one;
+  }
+  if (most == nullptr) return {};
+  figure::Waterfall all{most->at("key").get<std::string>(), most->at("before_s").get<double>(),
+                        most->at("after_s").get<double>()};
+  for (const json& part : most->at("parts")) {
+    const double before = all.before;
+    figure::WaterfallStep step{std::string(phase_word(part.at("part").get<std::string>())),
+                               before * part.at("share").get<double>()};
+    if (const auto low = number_in(part, "share_low")) step.low = before * *low;
+    if (const auto high = number_in(part, "share_high")) step.high = before * *high;
+    all.steps.push_back(std::move(step));
+  }
+  return figure::waterfall(all);
+}
+
+Tone tone_of_word(std::string_view verdict) {
+  if (verdict == "regressed" || verdict == "wrong") return Tone::bad;
+  if (verdict == "improved") return Tone::good;
+  return verdict == "inconclusive" ? Tone::caution : Tone::plain;
+}
+
+Table rows_table(const json& answer, const std::vector<ComparedRow>& rows) {
+  Table table{"B against A, what regressed first",
+              {{"measurement", Align::left},
+               {"verdict", Align::left},
+               {"A"},
+               {"B"},
+               {"change"},
+               {"95 % interval"},
+               {"", Align::left}},
+              {},
+              {fmt::format("changes within {} do not matter; less time is better",
+                           percent(answer.at("margin").get<double>()))}};
+  table.columns.back().heading = "from";
+  for (const ComparedRow& row : rows) {
+    table.rows.push_back({{row.judged ? row.name : row.name + " (detail)"},
+                          {row.verdict, tone_of_word(row.verdict)},
+                          {to_text(Seconds(row.a))},
+                          {to_text(Seconds(row.b))},
+                          {signed_percent(row.ratio - 1)},
+                          {ratio_interval(row)},
+                          {row.method}});
+  }
+  return table;
+}
+
+/// Sentences on each training in both.
+Items attribution_items(const json& answer) {
+  Items items;
+  for (const json& one : answer.at("attributions")) {
+    items.lines.push_back(fmt::format("{}: {}", one.at("key").get<std::string>(),
+                                      one.at("sentence").get<std::string>()));
+  }
+  return items;
+}
+
+void append_list(Page& page, const char* id, const char* title, const json& lines) {
+  if (lines.empty()) return;
+  page.sections.push_back({id, title, {Items{lines.get<std::vector<std::string>>()}}});
+}
+
+Badge comparison_badge(const json& answer) {
+  if (!answer.at("place_differences").empty()) {
+    return {Tone::bad, "Doubtful", withheld_because(answer) + "."};
+  }
+  const std::size_t differences = answer.at("environment_differences").size();
+  if (differences == 0) return {Tone::good, "Good", "A and B were measured in one environment."};
+  return {Tone::caution, "Usable",
+          counted(static_cast<long long>(differences), "fact") + " of the environment " +
+              (differences == 1 ? "differs." : "differ.")};
+}
+
+void add_figures(Page& page, const json& answer, const std::vector<ComparedRow>& rows) {
+  for (auto figure : {parts_waterfall(answer), changes_figure(answer, rows)}) {
+    if (figure) page.figures.push_back(std::move(*figure));
+  }
+  page.picture = page.figures.empty() ? "" : page.figures.front().name;
+}
+
+Page page_of_comparison(const json& answer, const std::vector<ComparedRow>& rows) {
+  Page page;
+  page.kind = "comparison";
+  page.question = "Is B slower than A?";
+  page.verdict = comparison_verdict(answer, rows);
+  page.tone = tone_of_answer(answer);
+  page.tiles = comparison_tiles(answer, rows);
+  page.data = comparison_badge(answer);
+  if (!answer.at("environment_differences").empty()) page.data_section = "environment";
+  add_figures(page, answer, rows);
+  page.sections.push_back({"changes", "What changed", {FigureSlot{"forest"}}});
+  page.sections.back().blocks.emplace_back(rows_table(answer, rows));
+  if (Items items = attribution_items(answer); !items.lines.empty()) {
+    page.sections.push_back(
+        {"parts", "Where iterations changed", {FigureSlot{"waterfall"}, std::move(items)}});
+  }
+  append_list(page, "not-compared", "Not compared", answer.at("not_compared"));
+  append_list(page, "missing", "Not measured in B", answer.at("missing"));
+  append_list(page, "only-b", "Only in B", answer.at("only_b"));
+  append_list(page, "environment", "Environments differ (A | B)",
+              answer.at("environment_differences"));
+  return page;
+}
+
+}  // namespace
+
+AnswerPage comparison_page(const std::string& text, const std::string& file) {
+  return page_of_answer(text, file, "comparisons", [](const json& answer) {
+    const std::vector<ComparedRow> rows = compared_rows(answer);
+    AnswerPage made{page_of_comparison(answer, rows), {}};
+    made.document.tables = {rows_table(answer, rows)};
+    const std::vector<json> all(answer.at("rows").begin(), answer.at("rows").end());
+    made.document.records = records_of_objects(all, {"key", "series", "role"},
+                                               {"a_s", "b_s", "ratio", "ratio_low", "ratio_high"});
+    Column verdict{"verdict", Align::left, Meaning::state};
+    verdict.states = {"improved", "unchanged", "regressed", "inconclusive", "wrong"};
+    made.document.records.columns.push_back(std::move(verdict));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      made.document.records.rows[i].push_back({all[i].at("verdict").get<std::string>()});
+    }
+    return made;
+  });
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,216 @@
+#include "report/answers/plan_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/figure/pareto.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using nlohmann::json;
+
+constexpr double one_hour = 3600;
+
+std::string hours_text(double seconds) {
+  if (seconds < 48 * one_hour) return significant(seconds / one_hour, 3) + " h";
+  return significant(seconds / (24 * one_hour), 3) + " days";
+}
+
+std::string choice_name(const json& one) {
+  return fmt::format("{}, batch {}, {}", counted(one.at("ranks").get<long long>(), "rank"),
+                     one.at("batch").dump(), one.at("schedule").get<std::string>());
+}
+
+double training_time(const json& one) {
+  return one.at("time_to_train_s").get<double>();
+}
+
+/// The time to train at an end of the interval of an iteration.
+std::optional<double> time_at(const json& one, const char* end) {
+  const auto iteration = number_in(one, end);
+  const double planned = one.at("t_iter_s").get<double>();
+  if (!iteration || !(planned > 0)) return {};
+  return training_time(one) * *iteration / planned;
+}
+
+/// "3.31 h to 5.16 h"; empty without an interval.
+std::string training_interval(const json& one) {
+  const auto low = time_at(one, "t_iter_low_s");
+  const auto high = time_at(one, "t_iter_high_s");
+  return low && high ? fmt::format("{} to {}", hours_text(*low), hours_text(*high)) : "";
+}
+
+bool has_price(const json& plan) {
+  return number_in(plan.at("best").at(0), "cost").has_value();
+}
+
+std::string plan_verdict(const json& plan) {
+  const json& best = plan.at("best").at(0);
+  const std::string interval = training_interval(best);
+  const std::string price =
+      has_price(plan) ? fmt::format(", for {}", significant(*number_in(best, "cost"), 4)) : "";
+  return fmt::format("Train on {} with {} samples each by {}: {} to {} epochs{}{}.",
+                     counted(best.at("ranks").get<long long>(), "rank"), best.at("batch").dump(),
+                     best.at("schedule").get<std::string>(), hours_text(training_time(best)),
+                     significant(best.at("epochs").get<double>(), 3),
+                     interval.empty() ? "" : fmt::format(" (90 % interval {})", interval), price);
+}
+
+std::vector<Tile> plan_tiles(const json& plan) {
+  const json& best = plan.at("best").at(0);
+  std::vector<Tile> tiles{
+      {"Time to train", hours_text(training_time(best)), training_interval(best) + " (90 %)",
+       Tone::plain},
+      {"Hours of ranks", significant(best.at("rank_hours").get<double>(), 4),
+       has_price(plan) ? fmt::format("cost {}", significant(*number_in(best, "cost"), 4)) : "",
+       Tone::plain},
+      {"Throughput", significant(best.at("images_per_s").get<double>(), 4) + " samples/s",
+       fmt::format("efficiency {}", percent(best.at("efficiency").get<double>())), Tone::plain},
+      {"Choices within the limits", plan.at("within_limits").dump(),
+       fmt::format("of {} tried", plan.at("configurations").dump()), Tone::plain}};
+  if (best.at("limits_kept").is_string()) {
+    tiles.push_back({"Limits kept", best.at("limits_kept").get<std::string>(),
+                     "of the interval of the time", Tone::plain});
+  }
+  return tiles;
+}
+
+std::optional<Figure> front_figure(const json& plan) {
+  const bool price = has_price(plan);
+  std::vector<figure::ParetoPoint> points;
+  const auto add = [&](const json& one, bool front) {
+    const auto y = price ? number_in(one, "cost") : number_in(one, "rank_hours");
+    if (y) points.push_back({choice_name(one), training_time(one) / one_hour, *y, false, front});
+  };
+  for (const json& one : plan.at("front")) add(one, true);
+  for (const json& one : plan.at("neighbours")) add(one, false);
+  const std::string best = choice_name(plan.at("best").at(0));
+  const auto found = std::ranges::find(points, best, &figure::ParetoPoint::name);
+  if (found != points.end()) found->best = true;
+  return figure::pareto_front(points, {"time to train, h", price ? "cost" : "hours of ranks"});
+}
+
+Table choices_table(const json& choices, std::string title) {
+  Table table{std::move(title),
+              {{"ranks"},
+               {"batch"},
+               {"schedule", Align::left},
+               {"time"},
+               {"90 % interval"},
+               {"hours of ranks"},
+               {"efficiency"}},
+              {},
+              {}};
+  for (const json& one : choices) {
+    table.rows.push_back({{one.at("ranks").dump()},
+                          {one.at("batch").dump()},
+                          {one.at("schedule").get<std::string>()},
+                          {hours_text(training_time(one))},
+                          {training_interval(one)},
+                          {significant(one.at("rank_hours").get<double>(), 4)},
+                          {percent(one.at("efficiency").get<double>())}});
+  }
+  return table;
+}
+
+/// What the best loses with one choice made otherwise.
+Table neighbours_table(const json& plan) {
+  Table table{"The best with one choice made otherwise",
+              {{"change", Align::left}, {"time"}, {"against the best"}, {"limits", Align::left}},
+              {},
+              {}};
+  const double best = training_time(plan.at("best").at(0));
+  for (const json& one : plan.at("neighbours")) {
+    const bool kept = one.at("within_limits").get<bool>();
+    table.rows.push_back({{one.at("change").get<std::string>()},
+                          {hours_text(training_time(one))},
+                          {signed_percent(training_time(one) / best - 1)},
+                          {kept ? "kept" : "missed", kept ? Tone::plain : Tone::caution}});
+  }
+  return table;
+}
+
+Items left_out_items(const json& plan) {
+  Items items;
+  for (const char* key : {"left_out_for_memory", "left_out_for_servers", "simulated_because"}) {
+    for (const json& line : plan.at(key)) items.lines.push_back(line.get<std::string>());
+  }
+  return items;
+}
+
+Items plan_notes(const json& plan) {
+  Items items;
+  for (const json& note : plan.at("best").at(0).at("notes")) {
+    items.lines.push_back(note.at("text").get<std::string>());
+  }
+  return items;
+}
+
+SuggestedRun suggested(const json& plan) {
+  const json& best = plan.at("best").at(0);
+  return {plan.at("network").get<std::string>(),
+          plan.at("cluster").get<std::string>(),
+          best.at("schedule").get<std::string>(),
+          best.at("bound").get<std::string>(),
+          "IMAGES",
+          best.at("ranks").get<int>(),
+          best.at("batch").get<int>()};
+}
+
+Page page_of_plan(const json& plan) {
+  Page page;
+  page.kind = "plan";
+  page.question =
+      fmt::format("How should {} be trained on {}?", plan.at("network").get<std::string>(),
+                  plan.at("cluster").get<std::string>());
+  page.verdict = plan_verdict(plan);
+  page.tiles = plan_tiles(plan);
+  const Items notes = plan_notes(plan);
+  const bool simulated = plan.at("by_simulation").get<long long>() > 0;
+  page.data = Badge{Tone::caution, "Usable",
+                    fmt::format("iterations are predicted {}; the sections say what from.",
+                                simulated ? "by simulation"
+                                          : "by closed forms, and the best by "
+                                            "simulation")};
+  page.data_section = "notes";
+  if (auto figure = front_figure(plan)) {
+    page.picture = figure->name;
+    page.figures.push_back(std::move(*figure));
+  }
+  page.sections = {{"best", "The best plans", {choices_table(plan.at("best"), "The best plans")}}};
+  if (!plan.at("neighbours").empty()) {
+    page.sections.push_back({"neighbours", "What another choice loses", {neighbours_table(plan)}});
+  }
+  page.sections.push_back(
+      {"front", "Time against hours of ranks", {choices_table(plan.at("front"), "The front")}});
+  if (Items left = left_out_items(plan); !left.lines.empty()) {
+    page.sections.push_back({"left-out", "What was left out", {std::move(left)}});
+  }
+  page.sections.push_back({"notes", "What this rests on", {notes}});
+  return page;
+}
+
+}  // namespace
+
+AnswerPage plan_page(const std::string& text, const std::string& file) {
+  return page_of_answer(text, file, "plans", [](const json& plan) {
+    AnswerPage made{page_of_plan(plan), {}, suggested(plan)};
+    made.document.tables = {choices_table(plan.at("best"), "The best plans")};
+    const std::vector<json> best(plan.at("best").begin(), plan.at("best").end());
+    made.document.records =
+        records_of_objects(best, {"ranks", "batch", "schedule"},
+                           {"t_iter_s", "images_per_s", "time_to_train_s", "rank_hours"});
+    return made;
+  });
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,29 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/figure/figure.hpp"
+
+namespace dlscale::report::figure {
+
+/// A choice, with two numbers that should both be small.
+struct ParetoPoint {
+  std::string name;  ///< "16 ranks, batch 128"
+  double x = 0;
+  double y = 0;
+  bool best = false;  ///< by the objective
+  bool front = true;  ///< no other choice is better in both
+};
+
+/// The two axes, with units.
+struct ParetoAxes {
+  std::string x;
+  std::string y;
+};
+
+/// "front": choices by two numbers. A line joins the front, a ring marks the best, and names stand
+/// beside points where there is room. Absent without two points.
+std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const ParetoAxes& axes);
+
+}  // namespace dlscale::report::figure

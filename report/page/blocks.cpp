@@ -1,0 +1,17 @@
+#include "report/page/blocks.hpp"
+
+#include <utility>
+
+namespace dlscale::report {
+
+void append_folded(Section& section, Table table) {
+  constexpr std::size_t most_in_markdown = 300;  // rows of a table on a page of text
+  if (table.rows.empty()) return;
+  if (table.rows.size() > most_in_markdown) {
+    section.blocks.emplace_back(RawRows{std::move(table)});
+  } else {
+    section.blocks.emplace_back(Folded{std::move(table)});
+  }
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,65 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/figure/figure.hpp"
+#include "report/page/blocks.hpp"
+#include "report/table/table.hpp"
+
+namespace dlscale::report {
+
+/// A number on the first screen.
+struct Tile {
+  std::string name;    ///< "iteration"
+  std::string value;   ///< with its unit: "102 ms"
+  std::string detail;  ///< its interval, or the value that it is held against; may be empty
+  Tone tone = Tone::plain;
+};
+
+/// An action that the answer suggests.
+struct NextStep {
+  std::string reason;   ///< "See what bounds the iteration"
+  std::string command;  ///< for a shell; empty if the action is not a command
+};
+
+/// A report in the order of reading, which is the same for every kind. The first screen holds the
+/// question, the answer and its uncertainty, one picture, and the next steps. Sections are folded;
+/// the last ones say how the answer was made and list all rows.
+struct Page {
+  std::string kind;      ///< in a word or two: "gate", "prediction"
+  std::string question;  ///< the title
+  std::string verdict;   ///< the answer in a sentence
+  Tone tone = Tone::plain;
+  std::vector<Tile> tiles;  ///< three to five
+  std::string picture;      ///< name of the figure on the first screen; may be empty
+  std::vector<NextStep> next;
+  /// Quality of the data: its word is good, usable or doubtful.
+  std::optional<Badge> data;
+  std::string data_section;  ///< id of the section with the checks of the data; may be empty
+  std::vector<Section> sections;
+  Figures figures;
+};
+
+/// One self-contained HTML file: figures are inlined, and its policy forbids all network access.
+/// Its own script makes tables sortable and filterable; the page is readable without it.
+std::string html(const Page& page);
+
+/// A file of text and its path.
+struct TextFile {
+  std::filesystem::path file;  ///< relative to the folder of the report
+  std::string text;
+};
+
+/// The same in Markdown, README.md first; figures are links to `Figure::file`. Tables by layer are
+/// separate files in layers/, and large tables of messages in messages/. README.md links them, and
+/// each is small enough for a code host to show.
+std::vector<TextFile> markdown(const Page& page);
+
+/// Whether a file that begins with this text was written by html() or markdown(), of this version
+/// or an earlier one.
+bool is_page_text(std::string_view start);
+
+}  // namespace dlscale::report

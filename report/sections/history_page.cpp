@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/text/numbers.hpp"
+#include "report/history/history_table.hpp"
+#include "report/sections/history_section.hpp"
+
+namespace dlscale::report {
+namespace {
+
+namespace history = regression::history;
+using history::Alert;
+using history::AlertMetric;
+using history::SeriesState;
+
+long long states(const HistoryView& view, SeriesState state) {
+  return std::ranges::count(view.report.series, state, &history::SeriesCheck::state);
+}
+
+/// The metric of failing alerts that changed most, and the commit that it changed at.
+struct Worst {
+  const AlertMetric* metric = nullptr;
+  const Alert* alert = nullptr;
+};
+
+Worst worst_of(const HistoryView& view) {
+  Worst worst;
+  const auto size = [](const AlertMetric& metric) {
+    return std::max(metric.ratio, 1 / metric.ratio);
+  };
+  for (const Alert& alert : view.report.alerts) {
+    if (!alert.fails()) continue;
+    for (const AlertMetric& metric : alert.metrics) {
+      if (worst.metric == nullptr || size(metric) > size(*worst.metric)) worst = {&metric, &alert};
+    }
+  }
+  return worst;
+}
+
+std::string verdict_of(const HistoryView& view) {
+  const ExitCode code = exit_code(view.report);
+  const std::string series = fmt::format("{} series", view.report.series.size());
+  if (code == ExitCode::regression) {
+    const Worst worst = worst_of(view);
+    const auto failing = std::ranges::count_if(view.report.alerts, &Alert::fails);
+    return fmt::format("Yes: {} {} for attention; {} changed by {} at commit {}.",
+                       counted(failing, "alert"), failing == 1 ? "asks" : "ask",
+                       worst.metric->key.name(), signed_percent(worst.metric->ratio - 1),
+                       short_commit(worst.alert->commit));
+  }
+  if (code == ExitCode::inconclusive) {
+    return fmt::format("Not known yet: {} of {} need fresh runs.",
+                       states(view, SeriesState::needs_reruns), series);
+  }
+  const long long young = states(view, SeriesState::new_baseline);
+  return fmt::format("No new regression in {}{}.", series,
+                     young > 0 ? fmt::format(", of which {} are too new to judge", young) : "");
+}
+
+std::vector<Tile> tiles_of(const HistoryView& view) {
+  const auto failing = std::ranges::count_if(view.report.alerts, &Alert::fails);
+  std::vector<Tile> tiles{
+      {"Alerts that ask for attention", std::to_string(failing),
+       fmt::format("of {} in all", view.report.alerts.size()),
+       failing > 0 ? Tone::bad : Tone::good},
+      {"Series", std::to_string(view.report.series.size()),
+       counted(static_cast<long long>(view.report.points), "point"), Tone::plain},
+      {"As before", std::to_string(states(view, SeriesState::as_before)),
+       fmt::format("{} too new to judge", states(view, SeriesState::new_baseline)), Tone::plain}};
+  if (const long long open = states(view, SeriesState::needs_reruns); open > 0) {
+    tiles.push_back({"Need fresh runs", std::to_string(open), "beyond the bound", Tone::caution});
+  }
+  return tiles;
+}
+
+std::vector<NextStep> steps_of(const HistoryView& view) {
+  std::vector<NextStep> steps;
+  for (const Alert& alert : view.report.alerts) {
+    if (!alert.fails() || steps.size() == 3) continue;
+    const std::string commit = short_commit(alert.commit);
+    steps.push_back({fmt::format("Find the commit of the change at {}:", commit),
+                     view.commands.bisect(commit)});
+  }
+  for (const history::Rerun& rerun : view.report.reruns) {
+    if (steps.size() == 3) break;
+    steps.push_back({fmt::format("Measure commit {} again and add it:", short_commit(rerun.commit)),
+                     view.commands.add});
+  }
+  if (steps.empty()) steps.push_back({"Check again after the next commit:", view.commands.check});
+  return steps;
+}
+
+/// Doubts about the points: lost and incomplete ones.
+Badge data_of(const HistoryView& view) {
+  const history::CheckReport& report = view.report;
+  const std::string points =
+      fmt::format("{} of {} series", counted(static_cast<long long>(report.points), "point"),
+                  report.series.size());
+  if (report.lost + report.incomplete > 0) {
+    return {Tone::caution, "Usable",
+            fmt::format("{}; {} lost or incomplete.", points, report.lost + report.incomplete)};
+  }
+  const long long young = states(view, SeriesState::new_baseline);
+  if (2 * young > std::ssize(report.series)) {
+    return {Tone::caution, "Usable",
+            fmt::format("{}; {} of the series are too new to judge.", points, young)};
+  }
+  return {Tone::good, "Good", points + "."};
+}
+
+}  // namespace
+
+Page history_page(const HistoryView& view) {
+  Page page;
+  page.kind = "history";
+  page.question = "Has anything become slower?";
+  page.verdict = verdict_of(view);
+  const ExitCode code = exit_code(view.report);
+  page.tone = code == ExitCode::ok           ? Tone::good
+              : code == ExitCode::regression ? Tone::bad
+                                             : Tone::caution;
+  page.tiles = tiles_of(view);
+  page.picture = "history";
+  page.next = steps_of(view);
+  page.data = data_of(view);
+  page.sections = {
+      history_section(view),
+      {"reproduce",
+       "How it was made",
+       {Items{{view.commands.check, fmt::format("{} points of {} series", view.report.points,
+                                                view.report.series.size())}}}}};
+  if (auto figure = history_figure(view)) page.figures.push_back(std::move(*figure));
+  return page;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,206 @@
+#include "report/sections/measured_facts.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/results/usable_rows.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/kernels/algorithm_tables.hpp"
+#include "report/results/axes.hpp"
+#include "report/results/rates.hpp"
+
+namespace dlscale::report {
+namespace {
+
+/// A tile, and the same in a clause.
+struct Fact {
+  Tile tile;
+  std::string clause;
+};
+
+/// The row with the largest value.
+struct Best {
+  const Measurement* row = nullptr;
+  double value = 0;
+};
+
+double number_of(const Measurement& row, const std::string& axis) {
+  const std::string text = axis_or_empty(row, axis);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// The best timed row of a benchmark; absent if `value` is above 0 for none.
+std::optional<Best> best_of(const ReportInput& input, std::string_view benchmark,
+                            const std::function<double(const Measurement&)>& value) {
+  Best best;
+  for (const ResultFile& file : input.results) {
+    for (const Measurement& row : file.measurements) {
+      if (row.benchmark != benchmark || !is_timed(row)) continue;
+      if (const double found = value(row); found > best.value) best = {&row, found};
+    }
+  }
+  return best.row == nullptr ? std::nullopt : std::optional(best);
+}
+
+template <class Rate>
+double or_zero(const std::optional<Rate>& rate) {
+  return rate ? rate->si() : 0;
+}
+
+/// "avx512, f32, ±0.3 %": the values of axes, and the interval of the row's median.
+std::string detail_of(const Measurement& row, std::initializer_list<const char*> axes) {
+  std::vector<std::string> parts;
+  for (const char* axis : axes) {
+    if (std::string value = axis_or_empty(row, axis); !value.empty()) parts.push_back(value);
+  }
+  const auto* series = main_series(row);
+  if (series != nullptr && has_interval(series->second.summary)) {
+    parts.push_back(interval_text(series->second.summary));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void add_trainings(std::vector<Fact>& facts, const ReportInput& input) {
+  const auto found = best_of(input, "e2e", [](const Measurement& row) {
+    const auto time = row.series.find("t_iter");
+    if (time == row.series.end() || !(time->second.summary.median > 0)) return 0.0;
+    return number_of(row, "batch") * number_of(row, "ranks") / time->second.summary.median;
+  });
+  if (!found) return;
+  const std::string rate = significant(found->value, 4) + " images/s";
+  facts.push_back(
+      {{"Fastest training", rate, detail_of(*found->row, {"network", "schedule"}), Tone::plain},
+       fmt::format("{} trains at {} on {}", axis_or_empty(*found->row, "network"), rate,
+                   counted(std::lround(number_of(*found->row, "ranks")), "rank"))});
+}
+
+void add_convolutions(std::vector<Fact>& facts, const ReportInput& input) {
+  if (!input.kernels) return;
+  const auto found = most_often_fastest(input.results);
+  if (!found) return;
+  facts.push_back(
+      {{"Fastest convolution, most often", found->algorithm,
+        fmt::format("at {} of {} layers, passes and batches", found->wins, found->cases),
+        Tone::plain},
+       fmt::format("{} is the fastest convolution at {} of {} measured cases", found->algorithm,
+                   found->wins, found->cases)});
+}
+
+void add_messages(std::vector<Fact>& facts, const ReportInput& input) {
+  const auto found = best_of(input, "comm", [](const Measurement& row) {
+    return is_sent_as_in_training(row) && axis_or_empty(row, "collective") == "all_reduce"
+               ? or_zero(rates(row).busbw)
+               : 0.0;
+  });
+  if (!found) return;
+  const std::string rate = to_text(BytesPerSecond(found->value));
+  const auto ranks = counted(std::lround(number_of(*found->row, "ranks")), "rank");
+  facts.push_back({{"Bus bandwidth of an all-reduce", rate,
+                    fmt::format("{} on {}, {}", to_text(Bytes(number_of(*found->row, "bytes"))),
+                                ranks, detail_of(*found->row, {})),
+                    Tone::plain},
+                   fmt::format("an all-reduce on {} reaches {} of bus bandwidth", ranks, rate)});
+}
+
+void add_arithmetic(std::vector<Fact>& facts, const ReportInput& input) {
+  const auto found = best_of(input, "peak", [](const Measurement& row) {
+    return axis_or_empty(row, "operation") == "fma" ? or_zero(rates(row).flops) : 0.0;
+  });
+  if (!found) return;
+  const std::string rate = to_text(FlopsPerSecond(found->value));
+  facts.push_back({{"Arithmetic", rate, detail_of(*found->row, {"isa", "dtype"}), Tone::plain},
+                   fmt::format("arithmetic reaches {}", rate)});
+}
+
+/// The bandwidth of the largest arrays, which no cache holds.
+void add_memory(std::vector<Fact>& facts, const ReportInput& input) {
+  const auto largest =
+      best_of(input, "memory", [](const Measurement& row) { return number_of(row, "bytes"); });
+  if (!largest) return;
+  const auto found = best_of(input, "memory", [&](const Measurement& row) {
+    return number_of(row, "bytes") < largest->value ? 0.0 : or_zero(rates(row).bytes);
+  });
+  if (!found) return;
+  const std::string rate = to_text(BytesPerSecond(found->value));
+  facts.push_back({{"Bandwidth of memory", rate, detail_of(*found->row, {"kernel"}), Tone::plain},
+                   fmt::format("memory passes {}", rate)});
+}
+
+void add_latency(std::vector<Fact>& facts, const ReportInput& input) {
+  const auto found = best_of(input, "latency", [](const Measurement& row) {
+    const std::vector<double> times = values_of(row, "latency");
+    const bool chase = axis_or_empty(row, "operation") == "levels" && !times.empty();
+    return chase && row.at("latency").unit == "s" ? std::ranges::max(times) : 0.0;
+  });
+  if (!found) return;
+  const std::string time = to_text(Seconds(found->value));
+  facts.push_back({{"Latency of memory", time, detail_of(*found->row, {"pages"}), Tone::plain},
+                   fmt::format("memory answers in {}", time)});
+}
+
+std::vector<Fact> facts_of(const ReportInput& input) {
+  std::vector<Fact> facts;
+  for (const auto& add :
+       {add_trainings, add_convolutions, add_messages, add_arithmetic, add_memory, add_latency}) {
+    add(facts, input);
+  }
+  if (facts.size() > 5) facts.resize(5);
+  return facts;
+}
+
+std::string processor_name(const ReportInput& input) {
+  const std::string cpu = input.results.empty() ? "" : input.results.front().header.environment.cpu;
+  return cpu.empty() ? "this machine" : cpu;
+}
+
+/// The question that most of the results answer.
+std::string question_of(const ReportInput& input) {
+  const std::string where = processor_name(input);
+  if (has_benchmark(input.results, {"e2e"})) return "How fast is training on " + where + "?";
+  if (input.kernels) return "Which convolution is the fastest on " + where + "?";
+  if (has_benchmark(input.results, {"comm"})) return "How fast are messages on " + where + "?";
+  return "What does " + where + " reach?";
+}
+
+std::string sentence_of_facts(const std::vector<Fact>& facts, const ReportInput& input) {
+  std::size_t rows = 0;
+  for (const ResultFile& file : input.results) rows += file.measurements.size();
+  if (facts.empty()) {
+    return fmt::format("{} in {}.", counted(static_cast<long long>(rows), "measurement"),
+                       counted(std::ssize(input.results), "file"));
+  }
+  std::string text = facts.front().clause;
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  if (facts.size() > 1) text += "; " + facts[1].clause;
+  return text + ".";
+}
+
+}  // namespace
+
+Page measurement_page(const ReportInput& input) {
+  const std::vector<Fact> facts = facts_of(input);
+  Page page;
+  page.kind = "measurement";
+  page.question = question_of(input);
+  page.verdict = sentence_of_facts(facts, input);
+  for (const Fact& fact : facts) page.tiles.push_back(fact.tile);
+  page.picture = input.kernels ? "roofline" : "allreduce";
+  return page;
+}
+
+}  // namespace dlscale::report
