@@ -23,9 +23,9 @@ namespace dlscale::model {
 /// as copies, since they meet in every layer. Wrong where a slow moment of a rank passes before the
 /// iteration ends.
 ///
-/// The shares take a simulation for each device, and all of them 3 · 10^6 pieces at most
-/// (Makespans). One backward pass over the longest path would not do: equal stages have many such
-/// paths, and each device is on one.
+/// The shares take a makespan for each device; with more than 3 · 10^6 pieces in all, rounds that
+/// repeat themselves are left out (Makespans). One backward pass over the longest path would not
+/// do: equal stages have many such paths, and each device is on one.
 double slowest_copy(const Network& network, const Machine& machine, const Run& run,
                     const parallel::ParallelPlan& plan, const parallel::PipelineSchedule& schedule,
                     const parallel::PipelineShape& shape, const PipelineCosts& costs);
