@@ -225,11 +225,13 @@ TEST(BenchComm, KnowsWhatParameterServersSend) {
 }
 
 TEST(BenchComm, CutsNoElementIntoSegments) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   for (const int size : {2, 3}) {
     backend::run_on_threads(size, [](Communicator& ranks) {
       Values values = by_all_algorithms;
       values["collectives"] = "all_reduce,reduce,broadcast";
       values["segments"] = "8,65536";
+      values["in_place"] = "no";
       for_each_measurement(ranks, values, [&](const Cell& cell, const Measurement& measurement) {
         expect_carried_out(cell, measurement);
         const std::string segments = axis_of(cell, "segments");
@@ -281,6 +283,7 @@ TEST(BenchComm, CarriesOutAlgorithmsInEveryModeFromColdBuffers) {
 }
 
 TEST(BenchComm, MeasuresFromColdBuffersByDefault) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   backend::run_on_threads(2, [](Communicator& ranks) {
     const auto use = [&](const Cell& cell, const Measurement& m) {
       EXPECT_EQ(cell.axes.at("cache"), "cold");
@@ -417,6 +420,7 @@ TEST(BenchComm, RefusesSizesThatAreNoWholeElements) {
 }
 
 TEST(BenchComm, RefusesOptionsWithoutEffect) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   backend::run_on_threads(2, [](Communicator& ranks) {
     const auto complaint = [&](const std::string& collectives, const Values& given) -> std::string {
       Values values = given;
