@@ -1,6 +1,7 @@
 #include "report/parallel/parallel_memory.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -121,19 +122,38 @@ std::string least_known(const AnsweredPlan& plan) {
       memory.way.low, memory.way.high, in_gb(memory.libraries.low), in_gb(memory.libraries.high));
 }
 
-/// "It would fit with recompute=selective (+4.1 % of time) or micro_batch=1 (+9.0 %).", or "It
-/// would probably fit with …" where the interval of their memory does not.
-std::string remedy_sentence(const ParallelRow& row, const std::vector<Remedy>& remedies) {
+FitVerdict verdict_of(const ParallelRow& row, const Remedy& remedy) {
+  return fit_verdict(
+      model::parallel_time::fit_question(remedy.answer.memory, row.memory.device_bytes));
+}
+
+/// The time of a plan that fits beside that of the row: "time +4.1 %". A row that waits for memory
+/// which it does not have is nothing to compare with: "step 24.1 s".
+std::string time_beside(const ParallelRow& row, const Remedy& remedy) {
+  const double seconds = remedy.answer.seconds();
+  const bool is_real = row.parts.waits <= 0 || row.memory.need.bytes <= row.memory.device_bytes;
+  if (!is_real) return fmt::format("step {} s", significant(seconds, 3));
+  const double longer = seconds / row.seconds - 1;
+  return fmt::format("time {}{}", longer < 0 ? "−" : "+", percent(std::abs(longer)));
+}
+
+/// "It would fit with recompute=selective (time +4.1 %), or micro_batch=1 (time +9.0 %)." It names
+/// the surest ones, in the words of their verdict.
+std::string remedy_sentence(const ParallelRow& row, std::vector<Remedy> remedies) {
+  if (remedies.empty()) return "";
   constexpr std::size_t most = 2;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, remedies.size()); ++i) {
-    const Remedy& one = remedies[i];
-    const char* const begin = one.is_sure() ? "It would fit with " : "It would probably fit with ";
-    const double longer = one.answer.seconds() / row.seconds - 1;
-    text += fmt::format("{}{} (time {}{})", i > 0 ? ", or " : begin, one.change,
-                        longer < 0 ? "−" : "+", percent(std::abs(longer)));
+  constexpr std::array<std::string_view, 3> begins{
+      "It would fit with", "It would probably fit with", "Unsure whether it would fit with"};
+  FitVerdict surest = FitVerdict::unsure;
+  for (const Remedy& one : remedies) surest = std::min(surest, verdict_of(row, one));
+  std::erase_if(remedies, [&](const Remedy& one) { return verdict_of(row, one) > surest; });
+  if (remedies.size() > most) remedies.resize(most);
+  std::vector<std::string> changes;
+  for (const Remedy& one : remedies) {
+    changes.push_back(fmt::format("{} ({})", one.change, time_beside(row, one)));
   }
-  return text.empty() ? "" : text + ".";
+  return fmt::format("{} {}.", begins.at(static_cast<std::size_t>(surest)),
+                     fmt::join(changes, ", or "));
 }
 
 void add_remedies(const ParallelRow& row, const AnsweredPlan& plan,
@@ -143,7 +163,8 @@ void add_remedies(const ParallelRow& row, const AnsweredPlan& plan,
   } else if (!plan.answer.verdict.fits) {
     notes.emplace_back(
         "Neither a smaller micro-batch, recomputation, ZeRO, more tensor-parallel ranks nor more "
-        "stages make it fit, nor two of these. Take more GPUs.");
+        "stages make it fit, nor two of these, as far as the framework runs them. Ask plan, or take "
+        "more GPUs.");
   }
 }
 

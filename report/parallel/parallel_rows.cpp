@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -147,14 +148,18 @@ std::string need_text(const model::memory::MemoryEstimate& need) {
   return fmt::format("{} ({} … {})", in_gb(need.bytes), in_gb(need.low), in_gb(need.high));
 }
 
-std::string fit_sentence(const FitQuestion& memory, int stages, std::string_view worker) {
+FitVerdict fit_verdict(const FitQuestion& memory) {
   constexpr double likely = 0.75;
   const std::string word = fits_word(memory);
-  const double chance = chance_of(memory);
-  const std::string_view verdict = word == "yes"     ? "Fits surely"
-                                   : word == "no"    ? "Does not fit"
-                                   : chance < likely ? "Unsure whether it fits"
-                                                     : "Probably fits";
+  if (word == "yes") return FitVerdict::surely;
+  if (word == "no") return FitVerdict::not_at_all;
+  return chance_of(memory) < likely ? FitVerdict::unsure : FitVerdict::probably;
+}
+
+std::string fit_sentence(const FitQuestion& memory, int stages, std::string_view worker) {
+  constexpr std::array<std::string_view, 4> verdicts{"Fits surely", "Probably fits",
+                                                     "Unsure whether it fits", "Does not fit"};
+  const std::string_view verdict = verdicts.at(static_cast<std::size_t>(fit_verdict(memory)));
   const double margin = memory.device_bytes - memory.need.bytes;
   const std::string where =
       stages > 1 ? fmt::format(", of stage {} of {},", memory.stage + 1, stages) : "";

@@ -54,6 +54,10 @@ Fields<ParallelRow> parallel_memory_fields();
 std::string fits_word(const model::parallel_time::FitQuestion& memory);
 Cell fits_cell(const model::parallel_time::FitQuestion& memory);
 
+/// How sure it is that a training fits.
+enum class FitVerdict { surely, probably, unsure, not_at_all };
+FitVerdict fit_verdict(const model::parallel_time::FitQuestion& memory);
+
 /// The verdict in a sentence: "Probably fits: the fullest GPU, of stage 1 of 4, needs 61.2 GB …".
 /// `worker` names a rank: "GPU", "core".
 std::string fit_sentence(const model::parallel_time::FitQuestion& memory, int stages,

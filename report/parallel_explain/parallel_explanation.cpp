@@ -11,6 +11,8 @@
 
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
+#include "model/parallel/answer/fit_chance.hpp"
+#include "report/parallel/parallel_rows.hpp"
 #include "report/table/field_table.hpp"
 
 namespace dlscale::report {
@@ -63,24 +65,42 @@ Fields<PartRow> part_fields() {
           {"share", value, &PartRow::share, "of the iteration", as::percent}};
 }
 
-/// People see the column of keys only where a change is one of the plan.
-Fields<Improvement> improvement_fields(const std::vector<Improvement>& rows) {
+/// A change as people see it: keys of the plan, unless they are a long list.
+std::string change_text(const Improvement& one) {
+  constexpr std::size_t longest = 41;
+  return one.plan.empty() || one.plan.size() > longest ? one.change : one.plan;
+}
+
+model::parallel_time::FitQuestion memory_of(const Improvement& one, double device_bytes) {
+  return model::parallel_time::fit_question(one.answer.memory, device_bytes);
+}
+
+Fields<Improvement> improvement_fields(const ParallelExplanation& of) {
   using enum Meaning;
   const auto keys = [](const Improvement& one) { return text_or_null(one.plan); };
-  const bool has_keys =
-      std::ranges::any_of(rows, [](const Improvement& one) { return !one.plan.empty(); });
   const auto iteration = [](const Improvement& one) { return Seconds(one.answer.seconds()); };
+  const auto gain = [is_real = of.is_real()](const Improvement& one) {
+    return is_real ? std::optional(one.gain) : std::nullopt;
+  };
   const auto free = [](const Improvement& one) { return one.answer.verdict.margin; };
   const auto free_gb = [](const Improvement& one) {
     return significant(one.answer.verdict.margin / giga_bytes, 3);
   };
-  return {{"change", key, &Improvement::change, "with", as::words},
-          has_keys ? Field<Improvement>("plan", remark, keys, "plan", as::words_or_dash)
-                   : Field<Improvement>("plan", remark, keys),
+  const auto fits = [device = of.device_bytes](const Improvement& one) {
+    return fits_word(memory_of(one, device));
+  };
+  const auto fits_shown = [device = of.device_bytes](const Improvement& one) {
+    return fits_cell(memory_of(one, device));
+  };
+  Field<Improvement> verdict{"fits", state, fits, "fits", fits_shown, Align::left};
+  verdict.states = {"yes", "no", "unsure"};
+  return {{"change", key, &Improvement::change, "with", change_text, Align::left},
+          {"plan", remark, keys},
           {"global_batch", value, &Improvement::global_batch},
           {"t_iter_s", value, iteration, "step ms", as::milliseconds},
-          {"gain", value, &Improvement::gain, "samples/s", as::signed_percent},
-          {"free_bytes", value, free, "free GB", free_gb}};
+          {"gain", value, gain, "samples/s", as::signed_percent},
+          {"free_bytes", value, free, "free GB", free_gb},
+          verdict};
 }
 
 /// A group with the links that it crosses.
@@ -172,14 +192,19 @@ Table parts_table(const ParallelExplanation& one) {
 }
 
 Table improvements_table(const ParallelExplanation& one) {
-  Table table = table_of(improvement_fields(one.improvements), one.improvements);
+  Table table = table_of(improvement_fields(one), one.improvements);
   table.title = title_of(one, "What would help");
   if (one.improvements.empty()) {
-    table.notes.emplace_back("none of the changes tried gains more than 1 % and fits");
+    table.notes.emplace_back(
+        "none of the changes tried gains more than 1 %, fits, and is one that the framework runs");
   } else {
     table.notes.emplace_back(
-        "one thing changed at a time and predicted anew; the best first; only what fits and gains "
-        "more than 1 %");
+        "one thing changed at a time and predicted anew, the best first; only what the framework "
+        "runs, what fits or may fit (unsure), and what gains more than 1 %");
+  }
+  if (!one.is_real()) {
+    table.notes.emplace_back(
+        "samples/s are left out: the step waits for memory that the GPUs lack");
   }
   return table;
 }
@@ -232,6 +257,26 @@ std::vector<std::pair<double, std::string>> largest_parts(const ParallelExplanat
   return parts;
 }
 
+/// "sequence parallelism (sequence_parallel=true), +4.2 % samples a second; it probably fits"
+std::string best_text(const ParallelExplanation& one) {
+  const Improvement& best = one.improvements.front();
+  std::string text = best.change;
+  if (change_text(best) != best.change) text += fmt::format(" ({})", best.plan);
+  text += one.is_real() ? fmt::format(", {} samples a second", signed_percent(best.gain))
+                        : fmt::format(", {} ms an iteration",
+                                      milliseconds(Seconds(best.answer.seconds())));
+  switch (fit_verdict(memory_of(best, one.device_bytes))) {
+    case FitVerdict::surely:
+      return text;
+    case FitVerdict::probably:
+      return text + "; it probably fits";
+    case FitVerdict::unsure:
+    case FitVerdict::not_at_all:
+      return text + "; it is unsure whether it fits";
+  }
+  return text;  // every case is above
+}
+
 std::string lead_of(const ParallelExplanation& one) {
   const auto parts = largest_parts(one);  // one at least: the largest of four that add up to 1
   std::vector<std::string> others;
@@ -249,9 +294,7 @@ std::string lead_of(const ParallelExplanation& one) {
                         significant(-margin / giga_bytes, 3));
   }
   if (!one.improvements.empty()) {
-    const Improvement& best = one.improvements.front();
-    lead += fmt::format(" Of changes, this helps most: {}, {} samples a second.", best.change,
-                        signed_percent(best.gain));
+    lead += fmt::format(" Of changes, this helps most: {}.", best_text(one));
   }
   return lead;
 }
@@ -276,7 +319,8 @@ Table records_of_all(std::span<const ParallelExplanation> explanations) {
     }
     for (const Improvement& change : one.improvements) {
       rows.push_back(
-          {&one, "improvement", change.change, Seconds(change.answer.seconds()), {}, change.gain});
+          {&one, "improvement", change.change, Seconds(change.answer.seconds()), {}, {}});
+      if (one.is_real()) rows.back().gain = change.gain;
     }
     for (const GroupRow& group : group_rows(one)) {
       rows.push_back({&one, "group", group.name, {}, {}, {}, group.nodes});
@@ -309,7 +353,7 @@ Json explanation_json(const ParallelExplanation& one) {
           {"t_iter_s", number(one.answer.seconds())},
           {"t_simulated_s", one.timeline ? number(one.timeline->iteration.si()) : Json(nullptr)},
           {"parts", list_of(part_fields(), part_rows(one))},
-          {"improvements", list_of(improvement_fields(one.improvements), one.improvements)},
+          {"improvements", list_of(improvement_fields(one), one.improvements)},
           {"groups", list_of(group_fields(), group_rows(one))},
           {"stages", list_of(stage_fields(), stage_rows(one))}};
 }

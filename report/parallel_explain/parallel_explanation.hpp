@@ -21,7 +21,10 @@ struct ParallelExplanation {
   int gpus = 1;
   model::parallel_time::ParallelAnswer answer;
   std::vector<model::parallel_time::StepPart> parts;
+  double device_bytes = 1;                                      ///< that a process can allocate
   std::vector<model::parallel_time::Improvement> improvements;  ///< the best first
+  /// Whether its step is one to compare others with: not one that waits for memory that it lacks.
+  [[nodiscard]] bool is_real() const { return answer.verdict.fits || answer.waits.likely <= 1; }
   std::vector<model::parallel_time::GroupLink> groups;
   std::string near_link;  ///< name of the links within nodes
   std::string far_link;   ///< of those between nodes

@@ -10,6 +10,7 @@
 
 #include "core/cluster/cluster.hpp"
 #include "core/parallel/plan_text.hpp"
+#include "model/parallel/answer/fit_chance.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
 #include "report/parallel_explain/parallel_trace.hpp"
 #include "tests/report/records_declared.hpp"
@@ -44,6 +45,7 @@ struct Explained {
         .gpus = 32,
         .answer = answer,
         .parts = step_losses(*setting, answer),
+        .device_bytes = hardware.memory,
         .improvements = improvements(parallel_times(), question, hardware, *setting, plan, answer),
         .groups = group_links(plan, 8),
         .near_link = "NVLink",
@@ -84,18 +86,37 @@ TEST(ParallelExplanation, SaysWhatTheStepConsistsOf) {
   EXPECT_NEAR(sum, 1, 1e-4);
 }
 
-TEST(ParallelExplanation, HasNoEmptyColumnOfKeys) {
+TEST(ParallelExplanation, ShowsKeysOfThePlanUnlessTheyAreLong) {
   Explained explained("data=1,tensor=8,stages=4,micro_batch=1");  // the answer's sizes refer to it
   ParallelExplanation& one = explained.explanation;
-  const auto has_keys = [&] {
-    const Document document = parallel_explanation_document(std::span(&one, 1));
-    return std::ranges::any_of(document.tables.at(1).columns,
-                               [](const Column& column) { return column.heading == "plan"; });
+  const auto shown = [&] {
+    return parallel_explanation_document(std::span(&one, 1)).tables.at(1).rows.at(0).at(0).text;
   };
-  one.improvements = {{"twice the micro-batches", "", one.answer}};
-  EXPECT_FALSE(has_keys());
+  one.improvements = {{"twice the chunks", "", one.answer}};
+  EXPECT_EQ(shown(), "twice the chunks");
   one.improvements.front().plan = "chunks=2";
-  EXPECT_TRUE(has_keys());
+  EXPECT_EQ(shown(), "chunks=2");
+  one.improvements.front().plan = "stage_layers=7/8/8/9/7/8/8/9/7/8/8/9/7/8/8/9";
+  EXPECT_EQ(shown(), "twice the chunks");
+}
+
+/// Changes carry the verdict of `predict`, and are compared with no step that could not be.
+TEST(ParallelExplanation, SaysWhetherChangesFit) {
+  Explained explained("data=1,tensor=8,stages=4,micro_batch=1");
+  ParallelExplanation& one = explained.explanation;
+  one.improvements = {{"a change", "chunks=2", one.answer, 1, 0.5}};
+  const auto told = [&] { return parallel_explanation_document(std::span(&one, 1)); };
+  EXPECT_EQ(told().tables.at(1).rows.at(0).back().text, "yes");
+  EXPECT_NE(told().lead.find("a change (chunks=2), +50.0 % samples a second."), std::string::npos);
+  one.device_bytes = fit_question(one.answer.memory, 1).need.bytes * 1.001;
+  EXPECT_EQ(told().tables.at(1).rows.at(0).back().text, "unsure");
+  EXPECT_NE(told().lead.find("; it is unsure whether it fits."), std::string::npos);
+  one.answer.verdict.fits = false;
+  one.answer.waits.likely = 3;
+  EXPECT_EQ(told().lead.find("samples a second"), std::string::npos);
+  EXPECT_EQ(told().lead.find("+50.0 %"), std::string::npos);
+  EXPECT_TRUE(
+      ParsedJson::parse(told().json())["explanations"][0]["improvements"][0]["gain"].is_null());
 }
 
 TEST(ParallelTrace, HasARowForEachStage) {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "app/predict/parallel/plan_notes.hpp"
 #include "app/predict/parallel/timeline_of.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "report/parallel_explain/parallel_explanation.hpp"
@@ -10,6 +11,19 @@ namespace dlscale::app {
 namespace {
 
 using model::parallel_time::AnsweredPlan;
+
+/// Changes that help. Of the plan, the framework runs them.
+std::vector<model::parallel_time::Improvement> changes_of(const ParallelCall& call,
+                                                          const AnsweredPlan& row) {
+  const auto& [asked, hardware, setting, answer] = row;
+  auto found = improvements(*call.file, call.question, hardware, setting, asked, answer);
+  if (const auto runs = runs_of(call)) {
+    std::erase_if(found, [&](const model::parallel_time::Improvement& one) {
+      return !one.plan.empty() && !runs(one.answer.plan);
+    });
+  }
+  return found;
+}
 
 report::ParallelExplanation explanation_of(const ParallelCall& call, const Cluster& cluster,
                                            const AnsweredPlan& row) {
@@ -21,7 +35,8 @@ report::ParallelExplanation explanation_of(const ParallelCall& call, const Clust
       .gpus = static_cast<int>(hardware.links.gpus),
       .answer = answer,
       .parts = step_losses(setting, answer),
-      .improvements = improvements(*call.file, call.question, hardware, setting, asked, answer),
+      .device_bytes = hardware.memory,
+      .improvements = changes_of(call, row),
       .groups =
           model::parallel_time::group_links(asked, static_cast<int>(hardware.links.node_gpus)),
       .near_link = cluster.intra_node.name,

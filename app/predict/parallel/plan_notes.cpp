@@ -109,6 +109,12 @@ void note_sheet(ParallelCall& call) {
 
 }  // namespace
 
+model::parallel_time::RunsPlan runs_of(const ParallelCall& call) {
+  const auto* const ways = model::parallel_search::ways_of(call.question.framework);
+  if (ways == nullptr) return {};
+  return ways->runs;
+}
+
 void note_limits(ParallelCall& call) {
   note_family(call);
   note_ways(call);

@@ -1,11 +1,15 @@
 #pragma once
 #include "app/predict/parallel/predict_parallel.hpp"
 #include "core/cluster/cluster.hpp"
+#include "model/parallel/answer/remedies.hpp"
 
 namespace dlscale::app {
 
 /// The framework of `predict --parallel` without --framework.
 inline constexpr const char* usual_framework = "megatron";
+
+/// Whether the framework of a call runs a plan as it is published; any, if no family says.
+model::parallel_time::RunsPlan runs_of(const ParallelCall& call);
 
 /// Adds to the notes of a call with rows: a framework that no family names, plans that the
 /// framework does not run as it is published, f32 without tf32, and allocators that wait.

@@ -211,12 +211,13 @@ report::ParallelWords parallel_words(const ParallelCall& call) {
 
 report::Remedies remedies_of(const ParallelCall& call) {
   report::Remedies remedies;
+  const model::parallel_time::RunsPlan runs = runs_of(call);
   for (const AnsweredPlan& row : call.rows) {
     const bool fits_surely = row.answer.verdict.fits && row.answer.verdict.is_sure;
     remedies.push_back(fits_surely
                            ? std::vector<model::parallel_time::Remedy>()
                            : model::parallel_time::remedies(*call.file, call.question, row.hardware,
-                                                            row.setting, row.asked));
+                                                            row.setting, row.asked, runs));
   }
   return remedies;
 }

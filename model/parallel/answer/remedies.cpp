@@ -23,8 +23,12 @@ using Step = std::function<std::optional<ParallelPlan>(const ParallelPlan&)>;
 
 class Directions {
  public:
-  Directions(const ParallelQuestion& question, const ParallelHardware& hardware)
-      : question_(&question), node_gpus_(hardware.links.node_gpus) {}
+  Directions(const ParallelQuestion& question, const ParallelHardware& hardware,
+             const RunsPlan& runs)
+      : question_(&question), node_gpus_(hardware.links.node_gpus), runs_(&runs) {}
+
+  /// Whether the software runs the plan.
+  [[nodiscard]] bool run(const ParallelPlan& plan) const { return !*runs_ || (*runs_)(plan); }
 
   [[nodiscard]] std::vector<Step> all() const {
     return {[this](const ParallelPlan& plan) { return smaller_micro_batch(plan); },
@@ -65,7 +69,8 @@ class Directions {
     ParallelPlan other = plan;
     other.tensor *= 2;
     other.data /= 2;
-    if (other.experts > 1) other.sequence_parallel = true;  // else a fault
+    // Else it is a fault of experts, or a plan that some software does not run.
+    if (other.experts > 1 || !run(other)) other.sequence_parallel = true;
     return other;
   }
 
@@ -79,6 +84,7 @@ class Directions {
 
   const ParallelQuestion* question_;
   double node_gpus_;
+  const RunsPlan* runs_;
 };
 
 std::vector<std::string> words_of(const ParallelPlan& plan) {
@@ -106,7 +112,8 @@ std::string changes(const ParallelPlan& from, const ParallelPlan& to) {
 class Search {
  public:
   Search(const ParallelTimeFile& file, const ParallelQuestion& question,
-         const ParallelHardware& hardware, const Setting& setting, const ParallelPlan& asked)
+         const ParallelHardware& hardware, const Setting& setting, const ParallelPlan& asked,
+         const RunsPlan& runs)
       : file_(&file),
         question_(&question),
         hardware_(&hardware),
@@ -114,7 +121,7 @@ class Search {
         asked_(&asked),
         way_(file.implementation_of(question.framework)),
         facts_(facts_of(question)),
-        directions_(question, hardware),
+        directions_(question, hardware, runs),
         steps_(directions_.all()) {}
   Search(const Search&) = delete;  // steps hold its directions
   Search& operator=(const Search&) = delete;
@@ -155,7 +162,8 @@ class Search {
  private:
   [[nodiscard]] bool is_possible(const ParallelPlan& plan) const {
     const auto gpus = static_cast<std::int64_t>(hardware_->links.gpus);
-    return parallel::faults(plan, gpus, facts_).empty() && !fault_of_order(plan);
+    return parallel::faults(plan, gpus, facts_).empty() && !fault_of_order(plan) &&
+           directions_.run(plan);
   }
 
   const ParallelTimeFile* file_;
@@ -182,8 +190,8 @@ void sort_and_thin(std::vector<Remedy>& found) {
 
 std::vector<Remedy> remedies(const ParallelTimeFile& file, const ParallelQuestion& question,
                              const ParallelHardware& hardware, const Setting& setting,
-                             const ParallelPlan& plan) {
-  const Search search(file, question, hardware, setting, plan);
+                             const ParallelPlan& plan, const RunsPlan& runs) {
+  const Search search(file, question, hardware, setting, plan, runs);
   std::vector<Remedy> found;
   search.look(plan, found);
   if (std::ranges::none_of(found, &Remedy::is_sure)) search.look_for_pairs(found);

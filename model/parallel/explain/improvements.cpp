@@ -70,8 +70,8 @@ class Changes {
   void change_batch() {
     ParallelQuestion question = question_;
     question.global_batch *= 2;
-    consider("twice the micro-batches and the global batch", "", question, hardware_,
-             setting_, plan_);
+    consider("twice the global batch, more micro-batches", "", question, hardware_, setting_,
+             plan_);
     const int samples = *plan_.micro_batch;
     const auto keys = [](int count) { return fmt::format("micro_batch={}", count); };
     try_plan("twice the micro-batch", keys(2 * samples),

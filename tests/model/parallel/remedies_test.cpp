@@ -56,5 +56,23 @@ TEST(Remedies, FitAndComeQuickestFirst) {
   }
 }
 
+/// Plans that the software does not run are none, however well they fit.
+TEST(Remedies, AreOnesThatTheSoftwareRuns) {
+  Asked too_much = asked({"8B-dp8-H100-SXM5-80GB-bf16", "data=8,micro_batch=16"});
+  const auto found = [&](const RunsPlan& runs) {
+    return remedies(parallel_times(), too_much.question(), too_much.hardware(), too_much.setting(),
+                    too_much.plan(), runs);
+  };
+  const auto runs = [](const parallel::ParallelPlan& plan) {
+    return plan.zero <= 1 && plan.sequence_parallel == (plan.tensor > 1);
+  };
+  const auto runs_found = [&](const Remedy& one) { return runs(one.answer.plan); };
+  ASSERT_FALSE(std::ranges::all_of(found({}), runs_found));
+  const auto some = found(runs);
+  ASSERT_FALSE(some.empty());
+  EXPECT_TRUE(std::ranges::all_of(some, runs_found));
+  EXPECT_TRUE(found([](const parallel::ParallelPlan& plan) { return plan.stages == 5; }).empty());
+}
+
 }  // namespace
 }  // namespace dlscale::model::parallel_time
