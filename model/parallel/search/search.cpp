@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
 #include "model/goodput/parallel_plan.hpp"
 #include "model/parallel/search/choice_faults.hpp"
 #include "model/parallel/search/found_plans.hpp"
+#include "model/parallel/search/impossible_choices.hpp"
 #include "model/parallel/search/split_search.hpp"
 
 namespace dlscale::model::parallel_search {
@@ -140,16 +142,20 @@ Reduction visit_all(const SearchContext& context, const std::vector<SplitWork>& 
   return sum;
 }
 
-[[noreturn]] void refuse_all(const SearchQuestion& question) {
+[[noreturn]] void refuse_all(const SearchContext& context, int node_gpus) {
+  const SearchQuestion& question = *context.question;
   if (const std::string fault = choice_fault(question); !fault.empty()) throw ConfigError(fault);
+  if (const std::string why = impossible_choice(context, node_gpus); !why.empty()) {
+    throw ConfigError(why);
+  }
   std::vector<std::string_view> titles;
   for (const AskedFramework& asked : question.frameworks) {
     if (asked.ways != nullptr) titles.push_back(asked.ways->title);
   }
   throw ConfigError(fmt::format(
-      "No plan can be on {} GPUs, whatever its memory: no numbers of ranks divide heads, layers, "
+      "No plan can be on {}, whatever its memory: no numbers of ranks divide heads, layers, "
       "tokens and a global batch of {} as asked{}. Change one of these.",
-      question.gpus.back(), question.training.global_batch,
+      counted(question.gpus.back(), "GPU"), question.training.global_batch,
       titles.empty() ? "" : fmt::format(", and as {} can", fmt::join(titles, " or "))));
 }
 
@@ -166,7 +172,7 @@ PlanSearch search_plans(const parallel_time::ParallelTimeFile& file, const Clust
   search.missed = found.missed();
   search.exceeded = found.exceeded();
   search.simulated = found.simulated();
-  if (found.timed() + found.missed() == 0) refuse_all(question);
+  if (found.timed() + found.missed() == 0) refuse_all(context, cluster.devices_per_node);
   fill(FoundPlans(file, cluster, context), found, search);
   return search;
 }
