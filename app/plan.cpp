@@ -21,6 +21,7 @@
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "model/machine/machine.hpp"
+#include "model/memory/transformer_shape.hpp"
 #include "model/plan/training_plan.hpp"
 #include "report/prediction/plan_table.hpp"
 
@@ -104,7 +105,7 @@ ExitCode plan(PlanVerbOptions& options) {
     return ExitCode::ok;
   }
   const Network network = options.training.find_network();
-  expect_samples(network, options.plan.samples > 0);
+  expect_samples(network, options.plan.samples > 0, model::memory::is_decoder(usual));
   options.training.values = resolved_values(network, options);
   model::Machine machine = options.training.find_machine();
   model::PlanQuestion question =

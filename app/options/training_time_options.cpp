@@ -128,12 +128,12 @@ report::TrainingGoal TrainingTimeOptions::goal(std::string_view network) const {
   return goal;
 }
 
-void expect_samples(const Network& network, bool given) {
+void expect_samples(const Network& network, bool given, bool may_be_tokens) {
   if (given || !network.is_over_sequences()) return;
   throw ConfigError(
       fmt::format("an epoch of {} has as many sequences as the data, which no option says. Give "
-                  "--samples N, or --tokens N in place of epochs.",
-                  network.name()));
+                  "--samples N{}.",
+                  network.name(), may_be_tokens ? ", or --tokens N in place of epochs" : ""));
 }
 
 std::vector<std::string> target_names() {

@@ -40,8 +40,8 @@ struct TrainingTimeOptions {
 std::vector<std::string> target_names();
 
 /// Throws ConfigError for a network over sequences unless --samples was given: an epoch has a usual
-/// number of images alone.
-void expect_samples(const Network& network, bool given);
+/// number of images alone. `may_be_tokens`: whether --tokens may stand in place of epochs.
+void expect_samples(const Network& network, bool given, bool may_be_tokens = true);
 
 /// All targets for the help of --target: "imagenet-75.9 (resnet50, 75.9 % top 1)".
 std::string known_targets();

@@ -271,6 +271,12 @@ bool ParallelPlanOptions::are_meant(const Network& network) const {
   if (!other.empty()) return false;
   if (!model::memory::is_decoder(network)) {
     if (own.empty()) return false;
+    if (own == "--tokens") {
+      throw ConfigError(fmt::format(
+          "--tokens is the length of a training of decoders of equal layers, whose parallel plans "
+          "are searched, and {} is none. Give its length in epochs: --epochs N{}.",
+          network.name(), network.is_over_sequences() ? " --samples N" : ""));
+    }
     throw ConfigError(fmt::format(
         "{} belongs to the search over parallel plans, which are of decoders of equal layers, and "
         "{} is cut by its layers. Ask predict --parallel PLAN, or leave {} out.",

@@ -238,7 +238,8 @@ int Network::classes() const {
 }
 
 std::string_view Network::samples() const {
-  return is_over_sequences() ? "sequences" : "images";
+  const bool is_frames = input().width == 1 && input().height > 1;  // of sound
+  return is_over_sequences() || is_frames ? "sequences" : "images";
 }
 
 std::string fingerprint(const Network& network) {

@@ -152,8 +152,8 @@ std::string lead(const ParallelPlanAnswer& answer) {
   const std::string framework =
       search.question.frameworks.size() > 1 ? fmt::format(" by {}", best.title) : "";
   return fmt::format(
-      "{} GPUs{}, {}: {} s an iteration ({} s), {} tokens/s, {} of peak; {} of {} GB, {}{}.",
-      best.found.gpus, framework, typed_plan(best.plan()), significant(best.seconds(), 4),
+      "{}{}, {}: {} s an iteration ({} s), {} tokens/s, {} of peak; {} of {} GB, {}{}.",
+      counted(best.found.gpus, "GPU"), framework, typed_plan(best.plan()), significant(best.seconds(), 4),
       interval_text(best), significant(best.tokens_per_s(), 4), percent(best.flop_share),
       gb(best.need), gb(best.device()),
       best.need_high <= best.device() ? "which surely fits" : "which likely fits",
@@ -269,9 +269,10 @@ std::vector<std::string> search_notes(const ParallelPlanAnswer& answer) {
                          : "fits: the prediction of memory, not its high end, is at most what a "
                            "process can allocate");
   if (!search.unfit.empty()) {
-    notes.push_back(fmt::format("no plan fits{} on {} GPUs",
+    notes.push_back(fmt::format("no plan fits{} on {} {}",
                                 search.exceeded > 0 ? " and keeps to the limits" : "",
-                                numbers_text(search.unfit)));
+                                numbers_text(search.unfit),
+                                search.unfit == std::vector{1} ? "GPU" : "GPUs"));
   }
   add_slow_end(search, notes);
   if (search.alike > 0) {
@@ -324,8 +325,8 @@ std::string nothing_found_text(const ParallelPlanAnswer& answer) {
     const FoundPlan& nearest = search.nearest_limit->plan;
     const TrainingCost& cost = nearest.whole.value();
     return fmt::format(
-        "No plan that fits keeps to the limits: the nearest, {} on {} GPUs, takes {}{}, {} more.",
-        typed_plan(nearest.answered.answer.plan), nearest.gpus,
+        "No plan that fits keeps to the limits: the nearest, {} on {}, takes {}{}, {} more.",
+        typed_plan(nearest.answered.answer.plan), counted(nearest.gpus, "GPU"),
         training_time_text(cost.time_s.value),
         cost.price ? fmt::format(" and costs {:.0f}", cost.price->value) : "",
         percent(search.nearest_limit->excess));
@@ -333,9 +334,9 @@ std::string nothing_found_text(const ParallelPlanAnswer& answer) {
   EXPECT(search.nearest_fit);
   const FoundPlan& nearest = search.nearest_fit->plan;
   const bool is_sure = search.question.fit == Fit::surely;
-  return fmt::format("No plan {} fits {} GB on {} GPUs: the nearest, {}, needs {} GB more{}.",
+  return fmt::format("No plan {} fits {} GB on {}: the nearest, {}, needs {} GB more{}.",
                      is_sure ? "surely" : "likely", gb(nearest.answered.hardware.memory),
-                     nearest.gpus, typed_plan(nearest.answered.answer.plan),
+                     counted(nearest.gpus, "GPU"), typed_plan(nearest.answered.answer.plan),
                      gb(search.nearest_fit->excess),
                      is_sure ? " at the high end of its memory" : "");
 }

@@ -59,7 +59,7 @@ class PlanParallel(ProgramTest):
         wide = self.plan("--dtype", "f32")
         self.assertGreater(wide["best"][0]["t_iter_s"], usual)
         self.assertTrue(any("f32 is computed without tf32" in note for note in wide["notes"]), wide["notes"])
-        self.assert_refused(run(*WORDS, "--dtype", "fp4"), 2, "no peak in 4 bits")
+        self.assert_refused(run(*WORDS, "--dtype", "fp4"), 2, "h100_sxm5_80gb", "no peak in 4 bits", "Take fp8")
 
     def test_a_dash_finds_the_network(self):
         dashed = self.plan(words=["plan", "--network", "llama3-70b", *WORDS[3:]])
@@ -296,7 +296,10 @@ class PlanParallel(ProgramTest):
             ([*WORDS, "--parallel", "tensors=4"], ["tensors", "tensor"]),
             ([*WORDS, "--objective", "efficiency"], ["efficiency", "time, cost"]),
             ([*small, "--ranks", 720720, "--framework", "any"], ["million plans", "zero_group=0"]),
-            (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--tokens", "1T"], ["--tokens", "resnet50 is cut by its layers"]),
+            (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--tokens", "1T"], ["--tokens", "resnet50 is none", "--epochs N."]),
+            (["plan", "--network", "bert_large", "--cluster", "dgx_h100", "--tokens", "1T"], ["--tokens", "--epochs N --samples N."]),
+            (["plan", "--network", "t5_base", "--cluster", "dgx_h100", "--ranks", 16], ["Give --samples N."]),
+            (["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 1], ["No plan surely fits", "on 1 GPU:"]),
             (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--epochs", 1, "--device", "h200"], ["--device", "--epochs"]),
             ([*WORDS, "--launch-options", "megatorn"], ["megatorn", "megatron"]),
             ([*WORDS, "--framework", "any", "--parallel", "schedule=zero_bubble,stages=4"], ["No plan can be", "schedule=zero_bubble", "none of Megatron-LM, DeepSpeed, torchtitan, nanotron as published runs it"]),

@@ -77,6 +77,8 @@ class PredictParallel(ProgramTest):
         self.assertEqual(self.plans(*gpt, "zero=1")[0]["micro_batch"], 8)
         basic = [*SMALL, "--ranks", 8, "--parallel", "stages=8,schedule=gems_mast"]  # takes two micro-batches
         self.assert_refused(run(*basic), 2, "gems_mast")
+        interleaved = [*LLAMA[:5], "--ranks", 64, "--global-batch", 256, "--parallel", "tensor=8,schedule=interleaved,stages=4"]
+        self.assert_refused(run(*interleaved), 2, "1 chunk and 128 micro-batches")
 
     def test_a_plan_that_its_framework_does_not_run_is_named(self):
         words = [*LLAMA, "--ranks", 64, "--framework", "megatron", "--parallel"]
@@ -455,7 +457,12 @@ class PredictParallel(ProgramTest):
 
     def test_peaks_in_four_bits_are_of_the_sheet_or_named(self):
         words = ["predict", "--network", "llama3_8b", "--cluster", "dgx_b200", "--ranks", 8, "--dtype", "fp4", "--parallel", "data=8,micro_batch=1", "--notes"]
-        self.assertIn("has no peak in 4 bits: 2 times that in 8 bits is taken", " ".join(self.answered(*words).split()))
+        self.assertNotIn("no peak in 4 bits", self.answered(*words))
+        sheet = self.folder / "card.yaml"
+        stated = (SOURCE / "configs" / "devices" / "b200_sxm.yaml").read_text()
+        sheet.write_text(stated.replace(", f4: 9000 TFLOP/s", "").replace("device: b200_sxm", "device: card"))
+        text = " ".join(self.answered(*words, "--device", sheet).split())
+        self.assertIn("The device file card has no peak in 4 bits (f4): 2 times that in 8 bits is taken", text)
         ultra = " ".join(self.answered(*words, "--device", "gb300").split())
         self.assertNotIn("no peak in 4 bits", ultra)
         self.assertIn("multiprocessors, cores, boost_clock (As GB200, assumed", ultra)

@@ -109,9 +109,11 @@ TEST(ConfiguredDevices, StateDensePeaks) {
       EXPECT_NEAR(sheet.peak.at(SheetFormat::f8).si() / half, 2, 0.03) << sheet.id;
     }
     if (sheet.peak.contains(SheetFormat::f4)) {
-      // Only Blackwell Ultra computes in 4 bits at another rate than twice that in 8 bits.
+      // Twice that in 8 bits, but for Blackwell Ultra, and boards for games, whose sums in f32 make
+      // 8 bits slower.
+      const std::map<std::string, double> others{{"GB110", 3}, {"GB202", 4}};
       const double rate = sheet.peak.at(SheetFormat::f4) / sheet.peak.at(SheetFormat::f8);
-      EXPECT_NEAR(rate, sheet.chip == "GB110" ? 3 : 2, 0.1) << sheet.id;
+      EXPECT_NEAR(rate, others.contains(sheet.chip) ? others.at(sheet.chip) : 2, 0.1) << sheet.id;
     }
   }
   EXPECT_GE(with_tensor_cores, 40);

@@ -61,6 +61,7 @@ std::string error_of(std::string_view from, std::string_view to) {
 TEST(SequenceLayers, HaveShapesOfTokens) {
   EXPECT_TRUE(language().is_over_sequences());
   EXPECT_EQ(language().samples(), "sequences");
+  EXPECT_EQ(load_network("jasper_10x5").samples(), "sequences");  // frames of sound
   EXPECT_TRUE(language().has_attention());
   EXPECT_EQ(language().input(), (ImageShape{1, 4, 1}));
   EXPECT_EQ(layer("x").output, (ImageShape{6, 4, 1}));

@@ -86,15 +86,15 @@ void note_waits(ParallelCall& call) {
       call.question.framework, likely, least, most));
 }
 
-/// A sentence on a peak in 4 bits that the data sheet does not state.
+/// A sentence on a peak in 4 bits that the device file does not state.
 void note_four_bits(ParallelCall& call) {
   const DeviceSheet& sheet = call.rows.front().hardware.device;
   if (call.question.precision != Precision::four_bits || sheet.peak.contains(SheetFormat::f4)) {
     return;
   }
-  call.notes.push_back(
-      fmt::format("The data sheet of {} has no peak in 4 bits: {:g} times that in 8 bits is taken.",
-                  sheet.name, call.file->constants.four_bit_rate));
+  call.notes.push_back(fmt::format(
+      "The device file {} has no peak in 4 bits (f4): {:g} times that in 8 bits is taken.",
+      sheet.id, call.file->constants.four_bit_rate));
 }
 
 /// A sentence on each source of the data sheet whose figures were not compared with their text.

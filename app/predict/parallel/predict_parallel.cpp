@@ -119,16 +119,17 @@ class Answers {
                     counted(ranks, "GPU"), seconds, row.answer.low(), row.answer.high()));
   }
 
-  /// The plan with one sequence at a time, if it states no micro-batch, and has stages or would not
-  /// fit with all of them at once. Throws ConfigError as predict_plan() does.
+  /// The plan with one sequence at a time, if it states no micro-batch, and has stages, faults or
+  /// no room for all of them at once. Plans that run with all at once alone keep them. Throws ConfigError as predict_plan() does.
   [[nodiscard]] ParallelPlan with_micro_batch(const ParallelPlan& plan, int ranks) const {
     const parallel::NetworkFacts facts = facts_of(*question_);
     const bool is_stated = plan.micro_batch || plan.micro_batches;
     if (is_stated || parallel::batches_of(plan, facts).micro_batch.value_or(1) <= 1) return plan;
     ParallelPlan single = plan;
     single.micro_batch = 1;
-    if (!parallel::faults(single, ranks, facts).empty()) return plan;
-    if (plan.stages > 1) return single;
+    const bool is_single_faulty = !parallel::faults(single, ranks, facts).empty();
+    if (is_single_faulty && parallel::faults(plan, ranks, facts).empty()) return plan;
+    if (is_single_faulty || plan.stages > 1) return single;
     const ParallelHardware hardware = on(ranks);
     const Setting setting = setting_of(*file_, *question_, hardware);
     const bool fits = predict_plan(*file_, *question_, hardware, setting, plan).verdict.fits;

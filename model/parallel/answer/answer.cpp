@@ -17,18 +17,20 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-/// Refuses formats that a device does not compute in.
+/// Refuses formats that a device does not compute in, and names the nearest that it does.
 void expect_peak(Precision precision, const DeviceFacts& facts, const DeviceSheet& sheet) {
   const bool has_half =
       sheet.peak.contains(SheetFormat::bf16) || sheet.peak.contains(SheetFormat::f16);
   std::string_view lacking;
-  if (precision == Precision::eight_bits && facts.eight_bit_peak == 0) lacking = "8 bits";
-  if (precision == Precision::four_bits && facts.four_bit_peak == 0) lacking = "4 bits";
+  if (precision == Precision::eight_bits && facts.eight_bit_peak == 0) lacking = "8 bits (f8)";
+  if (precision == Precision::four_bits && facts.four_bit_peak == 0) lacking = "4 bits (f4)";
   if (precision == Precision::half && !has_half) lacking = "bf16 or f16";
   if (precision == Precision::tf32 && !sheet.peak.contains(SheetFormat::tf32)) lacking = "tf32";
   if (lacking.empty()) return;
-  throw ConfigError(fmt::format("{} has no peak in {} by its data sheet. Take {}.", sheet.name,
-                                lacking, has_half ? "bf16" : "f32"));
+  const bool has_eight = precision == Precision::four_bits && facts.eight_bit_peak > 0;
+  throw ConfigError(fmt::format(
+      "The device file {} ({}) has no peak in {}. Take {}, or add it to the peaks of the file.", sheet.id,
+      sheet.name, lacking, has_eight ? "fp8" : has_half ? "bf16" : "f32"));
 }
 
 /// The facts that a setting rests on: f32 is computed without tf32, as beside data parallelism.
