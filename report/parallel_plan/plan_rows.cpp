@@ -214,6 +214,7 @@ Fields<PlanRow> split_fields(const std::vector<PlanRow>& rows) {
   const auto gpus = [](const PlanRow& row) { return row.found.gpus; };
   const auto plan = [](const PlanRow& row) { return typed_plan(row.plan()); };
   const auto title = [](const PlanRow& row) { return row.title; };
+  const auto overlap = [](const ParallelPlan& one) { return one.tensor_overlap.value_or(false); };
   Field<PlanRow> tensor{"tensor", key, of_plan(&ParallelPlan::tensor)};
   tensor.header = "tensor";
   tensor.cell = [](const PlanRow& row) { return tensor_text(row.plan()); };
@@ -224,6 +225,7 @@ Fields<PlanRow> split_fields(const std::vector<PlanRow>& rows) {
       {"plan", key, plan},
       tensor,
       {"sequence_parallel", key, of_plan(&ParallelPlan::sequence_parallel)},
+      {"tensor_overlap", key, of_plan(overlap)},
       {"context", key, of_plan(&ParallelPlan::context),
        any(&ParallelPlan::context) ? "context" : "", as::exact},
       {"stages", key, of_plan(&ParallelPlan::stages), "stages", as::exact},

@@ -27,10 +27,12 @@ void expect_peak(Precision precision, const DeviceFacts& facts, const DeviceShee
   if (precision == Precision::half && !has_half) lacking = "bf16 or f16";
   if (precision == Precision::tf32 && !sheet.peak.contains(SheetFormat::tf32)) lacking = "tf32";
   if (lacking.empty()) return;
-  const bool has_eight = precision == Precision::four_bits && facts.eight_bit_peak > 0;
-  throw ConfigError(fmt::format(
-      "The device file {} ({}) has no peak in {}. Take {}, or add it to the peaks of the file.", sheet.id,
-      sheet.name, lacking, has_eight ? "fp8" : has_half ? "bf16" : "f32"));
+  std::string_view nearest = has_half ? "bf16" : "f32";
+  if (precision == Precision::four_bits && facts.eight_bit_peak > 0) nearest = "fp8";
+  throw ConfigError(
+      fmt::format("The device file {} ({}) has no peak in {}. Take {}, or add it to the peaks of "
+                  "the file if the device has it.",
+                  sheet.id, sheet.name, lacking, nearest));
 }
 
 /// The facts that a setting rests on: f32 is computed without tf32, as beside data parallelism.

@@ -113,11 +113,13 @@ void fill_nearest(const FoundPlans& plans, const Reduction& found, PlanSearch& s
 FoundPlan FoundPlans::predicted(const PlanPoint& point) const {
   const FrameworkContext& framework = framework_of(point.framework);
   const SizedJob& job = framework.job(point.gpus);
-  FoundPlan found{point.gpus,
-                  point.framework,
-                  {point.plan, job.hardware, job.setting,
-                   parallel_time::predict_plan(*file_, framework.training, job.hardware,
-                                               job.setting, point.plan)}};
+  parallel::ParallelPlan plan = point.plan;
+  if (parallel_time::overlaps_tensor(*job.setting.family, plan)) plan.tensor_overlap = true;
+  FoundPlan found{
+      point.gpus,
+      point.framework,
+      {plan, job.hardware, job.setting,
+       parallel_time::predict_plan(*file_, framework.training, job.hardware, job.setting, plan)}};
   const parallel_time::ParallelAnswer& answer = found.answered.answer;
   found.joules = job.joules(answer.time, answer.sizes.micro_batches, answer.seconds());
   found.score = score_of(question().objective, point.gpus, answer.seconds(), found.joules);

@@ -11,7 +11,9 @@ class FoundPlans {
   FoundPlans(const parallel_time::ParallelTimeFile& file, const Cluster& cluster,
              const SearchContext& context)
       : file_(&file), cluster_(&cluster), context_(&context) {}
-  /// The plan by predict_plan(), which simulates pipelines.
+  /// The plan by predict_plan(), which simulates pipelines. It states the overlap of tensor
+  /// messages that its framework takes by itself, so that its text is the same plan by any
+  /// framework.
   [[nodiscard]] FoundPlan predicted(const PlanPoint& point) const;
   /// Adds what the whole training takes, if one is asked for. Throws ConfigError as
   /// goodput::training_cost() does.
