@@ -3,8 +3,25 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
 
 namespace dlscale {
+namespace {
+
+/// The width that the variable COLUMNS states.
+std::optional<std::size_t> stated_width() {
+  const char* const stated = std::getenv("COLUMNS");
+  if (stated == nullptr) return {};
+  const std::string_view text = stated;
+  std::size_t width = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+  if (error != std::errc() || end != text.data() + text.size() || width == 0) return {};
+  return width;
+}
+
+}  // namespace
 
 std::optional<std::size_t> terminal_width(int file_descriptor) {
   winsize size{};
@@ -15,7 +32,9 @@ std::optional<std::size_t> terminal_width(int file_descriptor) {
 std::size_t line_width(int file_descriptor) {
   constexpr std::size_t least = 40;
   constexpr std::size_t most = 100;
-  return std::clamp(terminal_width(file_descriptor).value_or(most), least, most);
+  const std::optional<std::size_t> terminal = terminal_width(file_descriptor);
+  const std::optional<std::size_t> width = terminal ? terminal : stated_width();
+  return std::clamp(width.value_or(most), least, most);
 }
 
 }  // namespace dlscale

@@ -144,20 +144,21 @@ Fields<TrainingCost> columns(std::span<const TrainingCost> trainings) {
   const auto hours = [](const TrainingCost& row) { return scaled_text(row.device_hours.value, 1); };
   Fields<TrainingCost> fields = joined<TrainingCost>(
       {columns_of("days", seconds_a_day, maybe(&TrainingCost::time_s)),
-       spared(1, Fields<TrainingCost>{CostField::table("without failures", days)}),
-       {CostField::table("useful", useful), CostField::table("failures", failures),
-        CostField::table("checkpoint min", checkpoint_text),
-        CostField::table(on_gpus ? "GPU-hours" : "rank-hours", hours)}});
+       spared(4, Fields<TrainingCost>{CostField::table("without failures", days)}),
+       spared(1, Fields<TrainingCost>{CostField::table("useful", useful)}),
+       spared(2, Fields<TrainingCost>{CostField::table("failures", failures)}),
+       spared(3, Fields<TrainingCost>{CostField::table("checkpoint min", checkpoint_text)}),
+       {CostField::table(on_gpus ? "GPU-hours" : "rank-hours", hours)}});
   const auto has = [&](auto member) {
     return std::ranges::any_of(trainings,
                                [&](const TrainingCost& row) { return (row.*member).has_value(); });
   };
   if (has(&TrainingCost::kwh)) {
     fields =
-        joined<TrainingCost>({fields, columns_of("MWh", kwh_a_mwh, maybe(&TrainingCost::kwh), 3)});
+        joined<TrainingCost>({fields, columns_of("MWh", kwh_a_mwh, maybe(&TrainingCost::kwh), 6)});
   }
   if (has(&TrainingCost::price)) {
-    fields = joined<TrainingCost>({fields, columns_of("price", 1, maybe(&TrainingCost::price), 2)});
+    fields = joined<TrainingCost>({fields, columns_of("price", 1, maybe(&TrainingCost::price), 5)});
   }
   return fields;
 }

@@ -43,7 +43,7 @@ constexpr std::array<BranchPart, 5> branch_parts{{
      [](const BranchIteration& of) { return of.compute - of.branches; }},
     {"t_branches_s", "+ branches", "branches",
      [](const BranchIteration& of) { return of.branches; }},
-    {"t_branch_messages_s", "+ entries and exits", "entries and exits",
+    {"t_branch_messages_s", "+ entries, exits", "entries and exits",
      [](const BranchIteration& of) { return of.exchange; }},
     {"t_gradients_s", "+ gradients", "gradients",
      [](const BranchIteration& of) { return of.exposed; }},
@@ -67,35 +67,43 @@ FitQuestion branch_memory(const AskedBranchRow& row) {
   return {0, row.row.iteration.memory, row.answer->device_memory.si()};
 }
 
-Fields<AskedBranchRow> place_columns() {
-  return {BranchField::table("GPUs", via(&AskedBranchRow::row, &BranchRow::ranks), as::exact),
-          BranchField::table("plan", branch_plan, Align::left)};
+/// The plan for people, whose replicas follow from its GPUs: "branches=8", "data".
+std::string branches_text(const AskedBranchRow& row) {
+  return row.row.branches > 1 ? fmt::format("branches={}", row.row.branches) : "data";
 }
 
+Fields<AskedBranchRow> place_columns() {
+  return {BranchField::table("GPUs", via(&AskedBranchRow::row, &BranchRow::ranks), as::exact),
+          BranchField::table("plan", branches_text, Align::left)};
+}
+
+/// Narrow terminals go without the bound, then without the time of the step.
 Fields<AskedBranchRow> answer_columns(const BranchAnswer& answer) {
+  const Fields<AskedBranchRow> step{BranchField::table(
+      "step ms", [](const AskedBranchRow& row) { return step_text(row.row.iteration.total); })};
+  const Fields<AskedBranchRow> bound{BranchField::table("bound by", bound_of_step, Align::left)};
   return joined<AskedBranchRow>(
       {place_columns(),
        {BranchField::table(
-            answer.samples + "/s",
-            [](const AskedBranchRow& row) { return rate_text(row.samples_per_s()); }),
-        BranchField::table(
-            "step ms",
-            [](const AskedBranchRow& row) { return step_text(row.row.iteration.total); }),
-        BranchField::table(
+           answer.samples + "/s",
+           [](const AskedBranchRow& row) { return rate_text(row.samples_per_s()); })},
+       spared(1, step),
+       {BranchField::table(
             "gain", [](const AskedBranchRow& row) { return fmt::format("{:.2f}", row.row.gain); }),
         BranchField::table(
             fmt::format("GB of {}", in_gb(answer.device_memory.si())),
             [](const AskedBranchRow& row) { return need_text(row.row.iteration.memory); }),
         BranchField::table(
             "fits", [](const AskedBranchRow& row) { return fits_cell(branch_memory(row)); },
-            Align::left),
-        BranchField::table("bound by", bound_of_step, Align::left)}});
+            Align::left)},
+       spared(2, bound)});
 }
 
 Fields<AskedBranchRow> part_columns() {
   Fields<AskedBranchRow> fields = place_columns();
   fields.push_back(BranchField::table(
       "step ms", [](const AskedBranchRow& row) { return step_text(row.row.iteration.total); }));
+  fields.back().spare = 1;  // the first table has it, too
   for (const BranchPart& part : branch_parts) {
     fields.push_back(
         BranchField::table(part.heading, [time = part.time](const AskedBranchRow& row) {

@@ -162,15 +162,15 @@ Fields<StageRow> stage_fields() {
   return {{"stage", key, &StageRow::stage, "stage", as::exact},
           time("forward_s", "forward", {Activity::forward}),
           time("backward_s", "backward", {Activity::backward, Activity::weights}),
-          time("recompute_s", "again", {Activity::recompute}, 2),
+          time("recompute_s", "again", {Activity::recompute}, 4),
           time("layer_messages_s", "in layers", {Activity::layer_messages}),
-          time("stage_messages_s", "between stages", {Activity::stage_messages}),
+          time("stage_messages_s", "between stages", {Activity::stage_messages}, 1),
           time("fill_s", "fill", {Activity::fill}),
           time("wait_s", "waits", {Activity::wait}),
           time("drain_s", "drain", {Activity::drain}),
-          time("gradients_s", "gradients", {Activity::gradients}),
-          time("update_s", "update", {Activity::update}, 1),
-          time("stragglers_s", "stragglers", {Activity::stragglers}, 3)};
+          time("gradients_s", "gradients", {Activity::gradients}, 2),
+          time("update_s", "update", {Activity::update}, 3),
+          time("stragglers_s", "stragglers", {Activity::stragglers}, 5)};
 }
 
 Table parts_table(const ParallelExplanation& one) {
@@ -262,9 +262,9 @@ std::string best_text(const ParallelExplanation& one) {
   const Improvement& best = one.improvements.front();
   std::string text = best.change;
   if (change_text(best) != best.change) text += fmt::format(" ({})", best.plan);
-  text += one.is_real() ? fmt::format(", {} samples a second", signed_percent(best.gain))
-                        : fmt::format(", {} ms an iteration",
-                                      milliseconds(Seconds(best.answer.seconds())));
+  text += one.is_real()
+              ? fmt::format(", {} samples a second", signed_percent(best.gain))
+              : fmt::format(", {} ms an iteration", milliseconds(Seconds(best.answer.seconds())));
   switch (fit_verdict(memory_of(best, one.device_bytes))) {
     case FitVerdict::surely:
       return text;

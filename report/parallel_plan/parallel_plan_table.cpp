@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -43,13 +44,18 @@ Table neighbour_table(const PlanSearch& search) {
   const Fields<PlanRow> all = fields_of(search, rows);
   const auto plan = [](const PlanRow& row) { return typed_plan(row.plan()); };
   Fields<PlanRow> shown{Field<PlanRow>::table("change", &PlanRow::change, as::words)};
-  for (const std::string_view key : {"of_best", "t_iter_s", "tokens_per_s", "flop_utilisation",
-                                     "energy_j", "memory_free_bytes"}) {
+  constexpr std::array<std::pair<std::string_view, int>, 6> kept{{{"of_best", 0},
+                                                                  {"t_iter_s", 0},
+                                                                  {"tokens_per_s", 1},
+                                                                  {"flop_utilisation", 2},
+                                                                  {"energy_j", 0},
+                                                                  {"memory_free_bytes", 0}}};
+  for (const auto& [key, spare] : kept) {
     shown.push_back(*std::ranges::find(all, key, &Field<PlanRow>::key));
-    shown.back().spare = 0;
+    shown.back().spare = spare;
   }
   shown.push_back(Field<PlanRow>::table("plan", plan, as::words));
-  shown.back().spare = 1;  // it is long
+  shown.back().spare = 3;  // it is long
   Table table = table_of(shown, rows);
   table.title = "The best with one choice made otherwise, the others chosen anew";
   return table;
@@ -95,7 +101,9 @@ Fields<TrainingRow> training_fields(const PlanSearch& search, const std::vector<
   Fields<TrainingRow> fields =
       joined<TrainingRow>({part_of<TrainingRow>(splits, &TrainingRow::row),
                            part_of<TrainingRow>(training_cost_fields(costs), &TrainingRow::cost)});
-  may_leave_out({"useful", "failures", "without failures", "checkpoint min"}, fields);
+  may_leave_out({"experts", "data", "useful", "failures", "checkpoint min", "without failures",
+                 "90 % of price", "90 % of MWh"},
+                fields);
   return fields;
 }
 
@@ -153,9 +161,9 @@ std::string lead(const ParallelPlanAnswer& answer) {
       search.question.frameworks.size() > 1 ? fmt::format(" by {}", best.title) : "";
   return fmt::format(
       "{}{}, {}: {} s an iteration ({} s), {} tokens/s, {} of peak; {} of {} GB, {}{}.",
-      counted(best.found.gpus, "GPU"), framework, typed_plan(best.plan()), significant(best.seconds(), 4),
-      interval_text(best), significant(best.tokens_per_s(), 4), percent(best.flop_share),
-      gb(best.need), gb(best.device()),
+      counted(best.found.gpus, "GPU"), framework, typed_plan(best.plan()),
+      significant(best.seconds(), 4), interval_text(best), significant(best.tokens_per_s(), 4),
+      percent(best.flop_share), gb(best.need), gb(best.device()),
       best.need_high <= best.device() ? "which surely fits" : "which likely fits",
       whole_text(search));
 }
@@ -269,10 +277,9 @@ std::vector<std::string> search_notes(const ParallelPlanAnswer& answer) {
                          : "fits: the prediction of memory, not its high end, is at most what a "
                            "process can allocate");
   if (!search.unfit.empty()) {
-    notes.push_back(fmt::format("no plan fits{} on {} {}",
-                                search.exceeded > 0 ? " and keeps to the limits" : "",
-                                numbers_text(search.unfit),
-                                search.unfit == std::vector{1} ? "GPU" : "GPUs"));
+    notes.push_back(fmt::format(
+        "no plan fits{} on {} {}", search.exceeded > 0 ? " and keeps to the limits" : "",
+        numbers_text(search.unfit), search.unfit == std::vector{1} ? "GPU" : "GPUs"));
   }
   add_slow_end(search, notes);
   if (search.alike > 0) {

@@ -1,0 +1,71 @@
+"""Answers on parallel plans keep within the columns of a narrow terminal, and of COLUMNS where there is none."""
+
+import fcntl
+import os
+import struct
+import termios
+
+from program import ProgramTest, main, run, start
+
+PLAN = "tensor=8,sequence_parallel=true,stages=4,micro_batch=1,zero=1"
+LLAMA = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--global-batch", 256, "--parallel", PLAN]
+PRICE = ["--tokens", "15T", "--cost-per-gpu-hour", 2]
+SEARCH = ["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks"]
+RESNET = ["predict", "--network", "resnet101", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 1024, "--parallel",
+          "stages=4,schedule=gpipe,micro_batches=8"]
+QUESTIONS = [
+    LLAMA,
+    [*LLAMA, "--explain"],
+    [*LLAMA[:-1], "micro_batch=1,zero=3,recompute=full", "--explain"],
+    [*LLAMA, "--memory", "--notes"],
+    [*LLAMA, "--fits"],
+    [*LLAMA, *PRICE[:2]],
+    [*LLAMA, *PRICE],
+    [*LLAMA[:-1], "tensor=8,micro_batch=1", "--parallel", PLAN, *PRICE],
+    [*SEARCH, 64],
+    [*SEARCH, 64, "--framework", "any", "--objective", "energy"],
+    [*SEARCH, "8,16,32", *PRICE],
+    [*SEARCH, 32, *PRICE],
+    ["plan", "--network", "mixtral_8x7b", "--cluster", "dgx_h100", "--ranks", 64, *PRICE],
+    ["predict", "--network", "t5_large", "--sequence", 64, "--cluster", "lassen", "--ranks", "64,1024", "--global-batch", 1024, "--parallel", "branches=8"],
+    RESNET,
+    [*RESNET, "--explain"],
+    [*RESNET, "--memory"],
+]
+
+
+class NarrowTerminal(ProgramTest):
+    def widest(self, columns, words):
+        result = run(*words, variables={"COLUMNS": str(columns)})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return max(result.stdout.splitlines(), key=len)
+
+    def test_eighty_columns_are_enough(self):
+        for words in QUESTIONS:
+            line = self.widest(80, words)
+            self.assertLessEqual(len(line), 80, f"{words}\n{line}")
+
+    def test_a_hundred_columns_hold_more(self):
+        for words in [[*LLAMA, *PRICE], QUESTIONS[-4]]:
+            line = self.widest(100, words)
+            self.assertTrue(80 < len(line) <= 100, f"{words}\n{line}")
+
+    def test_a_terminal_counts_before_the_variable(self):
+        reader, writer = os.openpty()
+        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        process = start(*LLAMA, "--explain", "--color", "never", variables={"COLUMNS": "100"}, stdout=writer)
+        os.close(writer)
+        text = b""
+        try:
+            while part := os.read(reader, 65536):
+                text += part
+        except OSError:  # Linux: the other end is closed
+            pass
+        process.communicate()
+        lines = text.decode().split("\r\n")
+        self.assertGreater(len(lines), 20)
+        self.assertLessEqual(max(map(len, lines)), 80)
+
+
+if __name__ == "__main__":
+    main()
