@@ -263,6 +263,8 @@ class PredictParallel(ProgramTest):
         self.assert_refused(run(*LLAMA[:5], "--ranks", 64, "--batch", 4, "--parallel", PLAN), 2, "--batch")
         self.assertEqual(self.plans(*LLAMA[:5], "--ranks", "32,64", "--parallel", PLAN)[0]["global_batch"], 64)
         self.assert_refused(run(*LLAMA, "--parallel", PLAN), 2, "--ranks")
+        for option in ["--fits", "--memory"]:
+            self.assert_refused(run(*base, "--measured", "64=33 s", option), 2, option, "--measured", "exclude each other")
         self.assert_refused(run(*LLAMA, "--ranks", "32,64", "--parallel", "data=2," + PLAN), 2, "--ranks")
         self.assert_refused(run("predict", "--network", "gpt2", "--cluster", "dgx_h100", "--ranks", 8, "--fits"), 2, "--parallel")
 

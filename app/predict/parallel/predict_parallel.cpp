@@ -120,7 +120,8 @@ class Answers {
   }
 
   /// The plan with one sequence at a time, if it states no micro-batch, and has stages, faults or
-  /// no room for all of them at once. Plans that run with all at once alone keep them. Throws ConfigError as predict_plan() does.
+  /// no room for all of them at once. Plans that run with all at once alone keep them. Throws
+  /// ConfigError as predict_plan() does.
   [[nodiscard]] ParallelPlan with_micro_batch(const ParallelPlan& plan, int ranks) const {
     const parallel::NetworkFacts facts = facts_of(*question_);
     const bool is_stated = plan.micro_batch || plan.micro_batches;
@@ -304,7 +305,8 @@ void PredictParallel::declare(CLI::App& verb) {
           ->needs(verb.get_option("--network"))
           ->needs(verb.get_option("--cluster"));
   verb.add_flag("--fits", fits_, "Say whether the plans of --parallel fit (exit code 2: no)")
-      ->needs(plans);
+      ->needs(plans)
+      ->excludes(verb.get_option("--measured"));  // as --memory: a time says nothing of memory
   cores_ = verb.get_option("--cores-per-rank");
   dtype_ = verb.get_option("--dtype");
   exclude_others(verb, *plans,
