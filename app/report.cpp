@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -199,7 +200,7 @@ bool is_page_file(const fs::path& path) {
   return is_page(content);
 }
 
-/// Removes pages of an earlier report that this one lacks.
+/// Removes pages of an earlier report that this one lacks, in a folder of it ("" for its own).
 void remove_old_pages(const fs::path& folder, const char* below,
                       const std::vector<report::TextFile>& pages) {
   if (!fs::is_directory(folder / below)) return;
@@ -207,7 +208,10 @@ void remove_old_pages(const fs::path& folder, const char* below,
     const auto is_it = [&entry, &folder](const report::TextFile& page) {
       return folder / page.file == entry.path();
     };
-    const bool ours = entry.path().extension() == ".md" && is_page_file(entry.path());
+    const std::string extension = entry.path().extension();
+    const bool named = *below != '\0' || entry.path().filename().string().starts_with("rows");
+    const bool ours =
+        named && (extension == ".md" || extension == ".html") && is_page_file(entry.path());
     if (ours && std::ranges::none_of(pages, is_it)) fs::remove(entry.path());
   }
 }
@@ -216,7 +220,7 @@ void write_pages(const fs::path& folder, const std::vector<report::TextFile>& pa
   for (const report::TextFile& page : pages) {
     refuse_foreign_file(folder / page.file, "a page of dlscale report", is_page);
   }
-  for (const char* below : {"layers", "messages"}) remove_old_pages(folder, below, pages);
+  for (const char* below : {"", "layers", "messages"}) remove_old_pages(folder, below, pages);
   for (const report::TextFile& page : pages) write_output((folder / page.file).string(), page.text);
 }
 
@@ -242,8 +246,9 @@ ExitCode write_answer(const ReportOptions& options, const report::Page& page,
   for (const report::Figure& figure : page.figures) {
     write_output((out / figure.file).string(), figure.svg);
   }
-  write_output((out / "index.html").string(), report::html(page));
-  write_pages(out, report::markdown(page));
+  std::vector<report::TextFile> pages = report::html_files(page);
+  std::ranges::move(report::markdown(page), std::back_inserter(pages));
+  write_pages(out, pages);
   print_document(options, document);
   tell_place(options);
   return ExitCode::ok;
@@ -258,7 +263,7 @@ ExitCode write_gate_report(const ReportOptions& options) {
   const regression::GateReport gate =
       regression::read_gate_report(gate_file(options.results.front()));
   report::Page page = report::gate_page(gate);
-  page.next = steps_of_gate(gate);
+  page.next = steps_of_gate(gate, options.results.front());
   return write_answer(options, page, report::gate_document(gate));
 }
 
@@ -337,7 +342,7 @@ ExitCode write_report(const ReportOptions& options) {
     fmt::print(stderr, "report: {}\n", sentence);
   }
   report::Page page = report::report_page(input);
-  page.next = steps_of_results(input);
+  page.next = steps_of_results(input, options.results);
   return write_answer(
       options, page,
       input.trained ? report::summary_document(input) : report::parts_document(input));

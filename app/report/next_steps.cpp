@@ -25,17 +25,18 @@ std::string gate_command(const GateReport& gate, int rounds) {
                      shell_word(shell_line(gate.changed.command)), rounds);
 }
 
-std::vector<NextStep> steps_of_training(const report::ReportInput& input) {
+std::vector<NextStep> steps_of_training(const report::ReportInput& input,
+                                        const std::string& folders) {
   std::vector<NextStep> steps;
   if (exit_code(input.validation, input.limits) == ExitCode::ok) {
     steps.push_back({"Predict other networks, batches and numbers of ranks by the same machine:",
                      "dlscale predict --network resnet50 --machine machine.json --ranks 1..64:x2"});
   } else {
     steps.push_back({"Measure the parts again on a quiet machine, and fit anew:",
-                     "dlscale calibrate FOLDER -o machine.json"});
+                     fmt::format("dlscale calibrate {} -o machine.json", folders)});
   }
   steps.push_back({"Follow the measurements from commit to commit:",
-                   "dlscale history add FOLDER --store perf-history"});
+                   fmt::format("dlscale history add {} --store perf-history", folders)});
   return steps;
 }
 
@@ -87,7 +88,7 @@ std::vector<NextStep> steps_of_comparison(const std::string& text) {
   return steps;
 }
 
-std::vector<NextStep> steps_of_gate(const GateReport& gate) {
+std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& file) {
   std::vector<NextStep> steps;
   const int last = gate.looks.empty() ? gate.rounds : gate.looks.back().rounds;
   if (!is_trusted(gate)) {
@@ -106,12 +107,14 @@ std::vector<NextStep> steps_of_gate(const GateReport& gate) {
     steps.push_back({"Keep the results of the new version as the next baseline:",
                      "dlscale history add RESULTS --store perf-history"});
   }
-  steps.push_back(
-      {"Show this on the pull request:", "dlscale report gate.json --format comment -o page"});
+  steps.push_back({"Show this on the pull request:",
+                   fmt::format("dlscale report {} --format comment -o page", shell_word(file))});
   return steps;
 }
 
-std::vector<NextStep> steps_of_results(const report::ReportInput& input) {
+std::vector<NextStep> steps_of_results(const report::ReportInput& input,
+                                       const std::vector<std::string>& results) {
+  const std::string folders = shell_line(results);
   std::vector<NextStep> steps;
   for (const report::SuiteRecord& suite : input.suites) {
     if (!is_unfinished(suite)) continue;
@@ -121,11 +124,11 @@ std::vector<NextStep> steps_of_results(const report::ReportInput& input) {
   }
   std::vector<NextStep> further =
       input.trained
-          ? steps_of_training(input)
+          ? steps_of_training(input, folders)
           : std::vector<NextStep>{{"Predict trainings from these measurements:",
-                                   "dlscale calibrate FOLDER -o machine.json"},
+                                   fmt::format("dlscale calibrate {} -o machine.json", folders)},
                                   {"Compare them with those of another version or machine:",
-                                   "dlscale compare FOLDER OTHER"}};
+                                   fmt::format("dlscale compare {} OTHER", folders)}};
   std::ranges::move(further, std::back_inserter(steps));
   return steps;
 }

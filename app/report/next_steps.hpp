@@ -17,9 +17,11 @@ std::vector<report::NextStep> steps_of_run(const report::SuggestedRun& run);
 /// For the JSON of compare.
 std::vector<report::NextStep> steps_of_comparison(const std::string& text);
 
-std::vector<report::NextStep> steps_of_gate(const regression::GateReport& gate);
+std::vector<report::NextStep> steps_of_gate(const regression::GateReport& gate,
+                                            const std::string& file);
 
 /// For results, with or without training runs.
-std::vector<report::NextStep> steps_of_results(const report::ReportInput& input);
+std::vector<report::NextStep> steps_of_results(const report::ReportInput& input,
+                                               const std::vector<std::string>& results);
 
 }  // namespace dlscale::app

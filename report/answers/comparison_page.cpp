@@ -1,10 +1,12 @@
 #include "report/answers/comparison_page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -45,8 +47,30 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+/// The words of a training's name that others lack: "alexnet, batch 32, 2 ranks, bucketed".
+std::string training_name(const std::vector<std::string>& words) {
+  std::string network;
+  std::string rest;
+  const auto add = [&rest](const std::string& text) { rest += (rest.empty() ? "" : ", ") + text; };
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    const std::string key = word.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (key == "network") {
+      network = value;
+    } else if (key == "ranks") {
+      add(value + (value == "1" ? " rank" : " ranks"));
+    } else if (key == "schedule" || key == "backend") {
+      add(value);
+    } else if (key != "ranks_on_node") {
+      add(value.empty() ? key : key + " " + value);
+    }
+  }
+  return network + (network.empty() || rest.empty() ? "" : ", ") + rest;
+}
+
 /// Names without the words that all of them have; whole names if nothing else is left.
-std::vector<std::string> short_names(const std::vector<std::string>& names) {
+std::map<std::string, std::string> short_names(const std::vector<std::string>& names) {
   std::set<std::string> shared;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::vector<std::string> words = words_of(names[i]);
@@ -54,13 +78,13 @@ std::vector<std::string> short_names(const std::vector<std::string>& names) {
     if (i == 0) shared = present;
     std::erase_if(shared, [&](const std::string& word) { return !present.contains(word); });
   }
-  std::vector<std::string> result;
+  std::map<std::string, std::string> result;
   for (const std::string& name : names) {
-    std::string rest;
-    for (const std::string& word : words_of(name)) {
-      if (!shared.contains(word)) rest += (rest.empty() ? "" : " ") + word;
-    }
-    result.push_back(rest.empty() ? name : rest);
+    std::vector<std::string> words = words_of(name);
+    const bool training = words.front() == "e2e";
+    std::erase_if(words, [&](const std::string& word) { return shared.contains(word); });
+    std::string rest = training ? training_name(words) : fmt::format("{}", fmt::join(words, " "));
+    result[name] = rest.empty() ? name : std::move(rest);
   }
   return result;
 }
@@ -81,18 +105,22 @@ double size_of(const ComparedRow& row) {
   return row.ratio > 0 ? std::abs(std::log(row.ratio)) : 0;
 }
 
-/// Rows that regressed first, the largest change first among equals.
-std::vector<ComparedRow> compared_rows(const json& answer) {
+/// Short names by full_name().
+std::map<std::string, std::string> row_names(const json& answer) {
   std::vector<std::string> names;
   for (const json& row : answer.at("rows")) names.push_back(full_name(row));
-  names = short_names(names);
+  return short_names(names);
+}
+
+/// Rows that regressed first, the largest change first among equals.
+std::vector<ComparedRow> compared_rows(const json& answer) {
+  const std::map<std::string, std::string> names = row_names(answer);
   std::vector<ComparedRow> rows;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const json& row = answer.at("rows").at(i);
-    rows.push_back({names[i], row.at("a_s").get<double>(), row.at("b_s").get<double>(),
-                    row.at("ratio").get<double>(), number_in(row, "ratio_low"),
-                    number_in(row, "ratio_high"), row.at("verdict").get<std::string>(),
-                    row.at("method").get<std::string>(),
+  for (const json& row : answer.at("rows")) {
+    rows.push_back({names.at(full_name(row)), row.at("a_s").get<double>(),
+                    row.at("b_s").get<double>(), row.at("ratio").get<double>(),
+                    number_in(row, "ratio_low"), number_in(row, "ratio_high"),
+                    row.at("verdict").get<std::string>(), row.at("method").get<std::string>(),
                     row.at("role").get<std::string>() == "judged"});
   }
   std::ranges::stable_sort(rows, [](const ComparedRow& a, const ComparedRow& b) {
@@ -113,12 +141,13 @@ const ComparedRow* first_of(const std::vector<ComparedRow>& rows, std::string_vi
 }
 
 std::string ratio_interval(const ComparedRow& row) {
-  if (!row.low || !row.high) return "[unknown]";
-  return fmt::format("[{}, {}]", signed_percent(*row.low - 1), signed_percent(*row.high - 1));
+  if (!row.low || !row.high) return "unknown";
+  return fmt::format("{} to {}", signed_percent(*row.low - 1), signed_percent(*row.high - 1));
 }
 
 std::string change_text(const ComparedRow& row) {
-  return fmt::format("{} by {} {}", row.name, signed_percent(row.ratio - 1), ratio_interval(row));
+  return fmt::format("{} by {} (95 % interval {})", row.name, signed_percent(row.ratio - 1),
+                     ratio_interval(row));
 }
 
 std::string withheld_because(const json& answer) {
@@ -210,8 +239,11 @@ std::optional<Figure> parts_waterfall(const json& answer) {
     if (most == nullptr || size(one) > size(*most)) most = &one;
   }
   if (most == nullptr) return {};
-  figure::Waterfall all{most->at("key").get<std::string>(), most->at("before_s").get<double>(),
-                        most->at("after_s").get<double>()};
+  const auto key = most->at("key").get<std::string>();
+  const auto names = row_names(answer);
+  const auto name = names.find(key);
+  figure::Waterfall all{name == names.end() ? key : name->second,
+                        most->at("before_s").get<double>(), most->at("after_s").get<double>()};
   for (const json& part : most->at("parts")) {
     const double before = all.before;
     figure::WaterfallStep step{std::string(phase_word(part.at("part").get<std::string>())),
@@ -280,8 +312,15 @@ Badge comparison_badge(const json& answer) {
               (differences == 1 ? "differs." : "differ.")};
 }
 
+/// Whether one training regressed, so that its parts say more than all changes.
+bool is_about_parts(const std::vector<ComparedRow>& rows) {
+  return std::ranges::count_if(rows, &ComparedRow::judged) < 3 && count_of(rows, "regressed") > 0;
+}
+
 void add_figures(Page& page, const json& answer, const std::vector<ComparedRow>& rows) {
-  for (auto figure : {parts_waterfall(answer), changes_figure(answer, rows)}) {
+  std::vector<std::optional<Figure>> figures{changes_figure(answer, rows), parts_waterfall(answer)};
+  if (is_about_parts(rows)) std::ranges::reverse(figures);
+  for (std::optional<Figure>& figure : figures) {
     if (figure) page.figures.push_back(std::move(*figure));
   }
   page.picture = page.figures.empty() ? "" : page.figures.front().name;

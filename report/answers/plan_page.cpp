@@ -58,10 +58,11 @@ std::string plan_verdict(const json& plan) {
   const std::string interval = training_interval(best);
   const std::string price =
       has_price(plan) ? fmt::format(", for {}", significant(*number_in(best, "cost"), 4)) : "";
-  return fmt::format("Train on {} with {} samples each by {}: {} to {} epochs{}{}.",
+  return fmt::format("On {} with {} samples each, schedule {}: {} epochs take {}{}{}.",
                      counted(best.at("ranks").get<long long>(), "rank"), best.at("batch").dump(),
-                     best.at("schedule").get<std::string>(), hours_text(training_time(best)),
+                     best.at("schedule").get<std::string>(),
                      significant(best.at("epochs").get<double>(), 3),
+                     hours_text(training_time(best)),
                      interval.empty() ? "" : fmt::format(" (90 % interval {})", interval), price);
 }
 

@@ -174,12 +174,12 @@ std::string word_of(const json& row, const char* key) {
   return row.at("run").at(key).get<std::string>();
 }
 
-/// "81.2 to 124 ms"; empty without an interval.
+/// "81.2 ms to 124 ms"; empty without an interval.
 std::string iteration_interval(const json& row) {
   const auto low = number_in(row, "t_iter_low_s");
   const auto high = number_in(row, "t_iter_high_s");
   if (!low || !high) return "";
-  return fmt::format("{} to {}", significant(1e3 * *low, 3), to_text(Seconds(*high)));
+  return fmt::format("{} to {}", to_text(Seconds(*low)), to_text(Seconds(*high)));
 }
 
 double iteration_of(const json& row) {

@@ -13,8 +13,6 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double character = 7.1;  ///< approximate width of one character, px
-
 std::string short_number(double value) {
   return fmt::format("{:.6g}", value);
 }
@@ -113,13 +111,13 @@ void draw_axes(Canvas& canvas, const Frame& frame, const std::vector<Tick>& x_ti
     const double at = y.at(tick.value);
     canvas.line({x.from, at}, {x.to, at}, "grid");
     canvas.text({x.from - 6, at + 4}, tick.text, Anchor::end, "soft");
-    widest = std::max(widest, character * static_cast<double>(display_width(tick.text)));
+    widest = std::max(widest, glyph * static_cast<double>(display_width(tick.text)));
   }
   double free_from = x.from - 1e3;  // texts of ticks must not touch
   for (const Tick& tick : x_ticks) {
     const double at = x.at(tick.value);
     canvas.line({at, y.from}, {at, y.from + 4}, "axis");
-    const double half = character * static_cast<double>(display_width(tick.text)) / 2;
+    const double half = glyph * static_cast<double>(display_width(tick.text)) / 2;
     if (at - half < free_from) continue;
     canvas.text({at, y.from + 17}, tick.text, Anchor::middle, "soft");
     free_from = at + half + 4;
@@ -135,7 +133,7 @@ double draw_legend(Canvas& canvas, Point at, double width,
                    const std::vector<LegendEntry>& entries) {
   double x = at.x;
   for (const LegendEntry& entry : entries) {
-    const double need = 22 + character * static_cast<double>(display_width(entry.text)) + 14;
+    const double need = 22 + glyph * static_cast<double>(display_width(entry.text)) + 14;
     if (x > at.x && x + need > at.x + width) {
       x = at.x;
       at.y += 18;

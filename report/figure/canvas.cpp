@@ -18,7 +18,7 @@ constexpr std::string_view style =
     ".own .grid{stroke:var(--grid);fill:none}.own .axis{stroke:var(--soft);fill:none}"
     ".own .band{fill:var(--band)}.own .dash{stroke:var(--soft);stroke-dasharray:4 3;fill:none}"
     ".own .hollow{fill:none;stroke-width:1.5}.own .wide{stroke-width:2;fill:none}"
-    ".own .faint{opacity:.22}"
+    ".own .faint{opacity:.22}.own .dots{stroke-width:7;stroke-linecap:round;fill:none}"
     ".own .c0{fill:var(--c0)}.own .c1{fill:var(--c1)}.own .c2{fill:var(--c2)}"
     ".own .c3{fill:var(--c3)}.own .c4{fill:var(--c4)}.own .c5{fill:var(--c5)}"
     ".own .c6{fill:var(--c6)}.own .s0{stroke:var(--c0)}.own .s1{stroke:var(--c1)}"
@@ -81,6 +81,12 @@ void Canvas::circle(Point centre, double radius, std::string_view classes, std::
   body_ += fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\" class=\"{}\"", centre.x,
                        centre.y, radius, classes);
   body_ += closed("circle", title);
+}
+
+void Canvas::dots(std::span<const Point> centres, std::string_view classes) {
+  std::string path;
+  for (const Point& centre : centres) path += fmt::format("M{:.1f} {:.1f}h0", centre.x, centre.y);
+  body_ += fmt::format("<path d=\"{}\" class=\"dots {}\"/>\n", path, classes);
 }
 
 void Canvas::text(Point at, std::string_view text, Anchor anchor, std::string_view classes,

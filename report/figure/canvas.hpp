@@ -36,6 +36,8 @@ class Canvas {
   /// `title` is the tooltip and the text for screen readers; may be empty.
   void rect(const Box& box, std::string_view classes, std::string_view title = {},
             double opacity = 1);
+  /// Marks of one size and colour without titles, for thousands of them: 7 px wide.
+  void dots(std::span<const Point> centres, std::string_view classes);
   void circle(Point centre, double radius, std::string_view classes, std::string_view title = {});
   void text(Point at, std::string_view text, Anchor anchor = Anchor::start,
             std::string_view classes = {}, std::string_view title = {});
@@ -52,7 +54,8 @@ class Canvas {
 };
 
 inline constexpr double figure_width =
-    640;  ///< width of every figure, px; readable on a page of 600
+    640;                              ///< width of every figure, px; readable on a page of 600
+inline constexpr double glyph = 7.6;  ///< approximate width of a character, px
 inline constexpr std::size_t most_panels = 12;  ///< panels of one figure
 
 /// Number of colours; further series start again at the first.

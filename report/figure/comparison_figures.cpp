@@ -22,7 +22,7 @@ using regression::history_shape_name;
 using regression::HistorySegment;
 
 constexpr std::size_t most_forest_rows = 60;
-constexpr double left_of_forest = 212;  ///< names of metrics, px
+constexpr double left_of_forest = 268;  ///< names of metrics, px
 constexpr std::string_view axis_name = "change (+ = worse)";
 
 /// Ticks of ratios as signed percentages.
@@ -48,7 +48,7 @@ std::string_view colour_of(const ForestRow& row) {
 }
 
 void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, double y) {
-  canvas.text({left_of_forest - 8, y + 4}, cut_to_width(row.name, 28), Anchor::end);
+  canvas.text({left_of_forest - 8, y + 4}, cut_to_width(row.name, 34), Anchor::end);
   const double low = row.low ? x.at(as_percent(*row.low)) : x.from;
   const double high = row.high ? x.at(as_percent(*row.high)) : x.to;
   canvas.line({low, y}, {high, y}, "axis");
@@ -105,10 +105,10 @@ Table round_numbers(const std::vector<const PairedRow*>& rows) {
   return table;
 }
 
-constexpr double strip = 140;
+constexpr double strip = 124;
 constexpr std::size_t most_points = 100;
 /// Characters of bold text that fit the width of a strip.
-constexpr std::size_t longest_heading = 72;
+constexpr std::size_t longest_heading = 64;
 
 bool usable(double value) {
   return std::isfinite(value) && value > 0;
@@ -181,7 +181,7 @@ std::string heading(const StripRow& row) {
   return cut_to_width(row.name, room) + rest;
 }
 
-void draw_strip(Canvas& canvas, const StripRow& row, double top) {
+void draw_strip(Canvas& canvas, const StripRow& row, double top, bool last) {
   const std::size_t first = first_point(row);
   double least = HUGE_VAL;
   double most = 0;
@@ -194,13 +194,13 @@ void draw_strip(Canvas& canvas, const StripRow& row, double top) {
                 consider);
   if (row.reported) consider(*row.reported);
   canvas.text({80, top + 12}, heading(row), Anchor::start, "bold", row.name);
-  const double room = (most - least) * 0.3;  // for texts above and below the points
+  const double room = (most - least) * 0.35;  // for texts above and below the points
   const Frame frame =
-      frame_in({80, top + 20, figure_width - 100, strip - 62},
+      frame_in({80, top + 20, figure_width - 100, strip - 46},
                {static_cast<double>(first) - 1,
                 static_cast<double>(row.values.size() + (is_drawn(row.reported) ? 1 : 0))},
                {least - room, most + room});
-  draw_axes(canvas, frame, {}, linear_ticks(frame.y), "commits, the oldest first", "");
+  draw_axes(canvas, frame, {}, linear_ticks(frame.y), last ? "commits, the oldest first" : "", "");
   draw_levels(canvas, frame, row.found, static_cast<double>(first));
   draw_points(canvas, frame, row, first);
   draw_notes(canvas, frame, row, first);
@@ -333,9 +333,9 @@ std::optional<Figure> history_strips(std::span<const StripRow> rows) {
     if (shown.size() < most_strips) shown.push_back(&row);
   }
   if (shown.empty()) return {};
-  Canvas canvas(figure_width, strip * static_cast<double>(shown.size()));
+  Canvas canvas(figure_width, strip * static_cast<double>(shown.size()) + 20);
   for (std::size_t i = 0; i < shown.size(); ++i) {
-    draw_strip(canvas, *shown[i], strip * static_cast<double>(i));
+    draw_strip(canvas, *shown[i], strip * static_cast<double>(i), i + 1 == shown.size());
   }
   std::string title =
       "History: points (grey), levels (lines), where they changed (broken lines) and what happened "

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/display_width.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
@@ -87,17 +88,24 @@ Frame roofline_frame(const Kernels& kernels, const HierarchicalRoofline& rooflin
 /// Draws the slopes of memory up to the peak, the peak, and the lower ceilings of arithmetic.
 void draw_ceilings(Canvas& canvas, const Frame& frame, const HierarchicalRoofline& roofline) {
   const double peak = gflops(roofline.peak());
+  double free_from = 0;  // names must not touch
   const auto flat = [&](double rate, const std::string& name, const char* classes) {
     if (rate < frame.y.low) return;
     const double y = frame.y.at(rate);
     canvas.line({frame.x.from, y}, {frame.x.to, y}, classes);
-    canvas.text({frame.x.to + 6, y + 4}, fmt::format("{} {}", significant(rate, 3), name),
-                Anchor::start, "soft");
+    const double at = std::max(free_from, y + 4);
+    canvas.text({frame.x.to + 6, at},
+                fmt::format("{} {}", significant(rate, 3), cut_to_width(name, 20)), Anchor::start,
+                "soft", name);
+    free_from = at + 15;
   };
   flat(peak, "peak", "axis wide");
-  for (const model::ArithmeticCeiling& each : roofline.ceilings()) {
+  std::vector<model::ArithmeticCeiling> ceilings = roofline.ceilings();
+  std::ranges::stable_sort(ceilings, std::greater{}, &model::ArithmeticCeiling::rate);
+  for (const model::ArithmeticCeiling& each : ceilings) {
     flat(gflops(each.rate), each.name, "dash");
   }
+  double names_from = frame.x.from;
   for (const model::MemoryLevel& level : roofline.levels()) {
     const double slope = 1e-9 * level.bandwidth.si();
     const double from = std::max(frame.x.low, frame.y.low / slope);
@@ -105,9 +113,11 @@ void draw_ceilings(Canvas& canvas, const Frame& frame, const HierarchicalRooflin
     if (from >= ridge) continue;
     canvas.line({frame.x.at(from), frame.y.at(slope * from)}, {frame.x.at(ridge), frame.y.at(peak)},
                 "axis");
-    canvas.text({frame.x.at(ridge), frame.y.at(peak) - 6}, fmt::format("{}", level.name),
-                Anchor::middle, "soft",
+    const double width = glyph * static_cast<double>(display_width(level.name));
+    const double at = std::max(names_from, frame.x.at(ridge) - width / 2);
+    canvas.text({at, frame.y.at(peak) - 6}, level.name, Anchor::start, "soft",
                 fmt::format("{}: {} GB/s", level.name, significant(slope, 3)));
+    names_from = at + width + 8;
   }
 }
 
@@ -122,6 +132,24 @@ std::string title_of(const PlacedKernel& kernel) {
                                   significant(kernel.intensity.si(), 3), giga(kernel.executed));
   if (const auto share = kernel.share()) title += fmt::format(", {} of roofline", percent(*share));
   return title;
+}
+
+/// Marks of the kernels of a pass; with titles if they are few enough to point at.
+void draw_kernels(Canvas& canvas, const Frame& frame, const Kernels& kernels, Pass pass,
+                  const std::map<std::string, std::size_t>& chosen) {
+  constexpr std::size_t most_titles = 300;
+  std::map<std::size_t, std::vector<Point>> dots;
+  for (const PlacedKernel* each : kernels) {
+    if (each->sample->what.way.pass != pass) continue;
+    const Point at{frame.x.at(each->intensity.si()), frame.y.at(gflops(each->executed))};
+    const std::size_t colour = chosen.at(each->sample->what.way.algorithm());
+    if (kernels.size() > most_titles) {
+      dots[colour].push_back(at);
+    } else {
+      canvas.circle(at, 3.5, fill_class(colour), title_of(*each));
+    }
+  }
+  for (const auto& [colour, points] : dots) canvas.dots(points, stroke_class(colour));
 }
 
 /// The marks of a roofline, the farthest below it first; at most 200.
@@ -307,11 +335,7 @@ std::optional<Figure> roofline(const KernelStudy& study) {
     draw_axes(canvas, frame, decade_ticks(frame.x), decade_ticks(frame.y),
               "operations of the algorithm a byte", "executed GFLOP/s (less is worse)");
     draw_ceilings(canvas, frame, *study.roofline());
-    for (const PlacedKernel* each : kernels) {
-      if (each->sample->what.way.pass != pass) continue;
-      canvas.circle({frame.x.at(each->intensity.si()), frame.y.at(gflops(each->executed))}, 3.5,
-                    fill_class(chosen.at(each->sample->what.way.algorithm())), title_of(*each));
-    }
+    draw_kernels(canvas, frame, kernels, pass, chosen);
     y += roofline_panel;
   }
   const model::Way& way = kernels.front()->sample->what.way;

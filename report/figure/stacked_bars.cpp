@@ -18,8 +18,8 @@ constexpr double bar_row = 24;
 constexpr double group_row = 22;
 constexpr double top = 36;
 constexpr double left_of_bars = 96;
-constexpr double right_of_bars = 104;
-constexpr double glyph = 7;  ///< approximate width of a character, px
+constexpr double right_of_bars = 128;
+constexpr double label_gap = 10;
 
 double sum_of(const StackedBar& bar) {
   double sum = 0;
@@ -31,23 +31,49 @@ double end_of(const StackedBar& bar) {
   return std::max(sum_of(bar), bar.high.value_or(0));
 }
 
-/// Labels above the parts of a bar, each with a line down to the middle of its part. Parts below
-/// 0.5 % of the bar have none.
-void draw_labels(Canvas& canvas, const Scale& x, const StackedBar& bar) {
-  const double sum = sum_of(bar);
+double total_of(const StackedBar& bar) {
+  return bar.total.value_or(sum_of(bar));
+}
+
+/// The label of a part of a bar.
+struct PartLabel {
+  std::string text;
+  std::size_t part = 0;
+  double middle = 0;  ///< of the part, px
+  double from = 0;    ///< of the text
+  double width = 0;
+};
+
+/// Labels beside one another, each as near to its part as the others allow. Parts below 0.5 % of
+/// the bar have none.
+std::vector<PartLabel> labels_of(const Scale& x, const StackedBar& bar) {
+  std::vector<PartLabel> labels;
   double done = 0;
   double free_from = 4;
   for (std::size_t i = 0; i < bar.parts.size(); ++i) {
     const StackPart& part = bar.parts[i];
     const double middle = x.at(1e3 * (done + part.seconds / 2));
     done += part.seconds;
-    if (part.seconds < 0.005 * sum) continue;
-    const double text = glyph * static_cast<double>(display_width(part.name));
-    const double at = std::max(free_from, middle - text / 2);
-    canvas.text({at, 14}, part.name);
-    canvas.line({std::clamp(middle, at, at + text), 18}, {middle, top - 4},
-                stroke_class(i) + " wide");
-    free_from = at + text + 12;
+    if (part.seconds < 0.005 * sum_of(bar)) continue;
+    const double width = glyph * static_cast<double>(display_width(part.name));
+    const double from = std::max(free_from, middle - width / 2);
+    labels.push_back({part.name, i, middle, from, width});
+    free_from = from + width + label_gap;
+  }
+  double free_to = figure_width - 4;
+  for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
+    label->from = std::min(label->from, free_to - label->width);
+    free_to = label->from - label_gap;
+  }
+  return labels;
+}
+
+/// Labels above the parts of a bar, each with a line down to the middle of its part.
+void draw_labels(Canvas& canvas, const Scale& x, const StackedBar& bar) {
+  for (const PartLabel& label : labels_of(x, bar)) {
+    canvas.text({label.from, 14}, label.text);
+    canvas.line({std::clamp(label.middle, label.from, label.from + label.width), 18},
+                {label.middle, top - 4}, stroke_class(label.part) + " wide");
   }
 }
 
@@ -74,7 +100,7 @@ void draw_bar(Canvas& canvas, const Scale& x, const StackedBar& bar, double y) {
   }
   canvas.text({left_of_bars - 8, y + 12}, cut_to_width(bar.name, 13), Anchor::end);
   draw_interval(canvas, x, bar, y + height / 2);
-  const std::string text = fmt::format("{} ms{}{}", significant(1e3 * sum, 3),
+  const std::string text = fmt::format("{} ms{}{}", significant(1e3 * total_of(bar), 3),
                                        bar.remark.empty() ? "" : " ", bar.remark);
   canvas.text({x.at(1e3 * end_of(bar)) + 6, y + 12}, text);
 }
@@ -107,7 +133,7 @@ void draw_bars(Canvas& canvas, const Scale& x, std::span<const StackedBar> bars)
 Table numbers_of(const StackedBars& figure) {
   Table table{figure.title + ", in ms", {{"bar", Align::left}}, {}, {}};
   for (const StackPart& part : figure.bars.front().parts) table.columns.push_back({part.name});
-  table.columns.push_back({"sum"});
+  table.columns.push_back({"all"});
   if (!figure.interval.empty()) table.columns.push_back({figure.interval});
   const bool remarked =
       std::ranges::any_of(figure.bars, [](const StackedBar& bar) { return !bar.remark.empty(); });
@@ -115,7 +141,7 @@ Table numbers_of(const StackedBars& figure) {
   for (const StackedBar& bar : figure.bars) {
     std::vector<Cell> cells{{bar.group.empty() ? bar.name : bar.group + ": " + bar.name}};
     for (const StackPart& part : bar.parts) cells.push_back({milliseconds(Seconds(part.seconds))});
-    cells.push_back({milliseconds(Seconds(sum_of(bar)))});
+    cells.push_back({milliseconds(Seconds(total_of(bar)))});
     if (!figure.interval.empty()) {
       cells.push_back({bar.low && bar.high ? fmt::format("{} – {}", milliseconds(Seconds(*bar.low)),
                                                          milliseconds(Seconds(*bar.high)))

@@ -21,7 +21,8 @@ struct StackedBar {
   std::vector<StackPart> parts = {};
   std::optional<double> low = {};  ///< ends of the interval of the sum, s; absent if unknown
   std::optional<double> high = {};
-  std::string remark = {};  ///< behind the sum: an error
+  std::string remark = {};           ///< behind the sum: an error
+  std::optional<double> total = {};  ///< s; where it is not the sum, as medians of parts have it
 };
 
 /// Stacked bars with their sums and intervals. Labels stand above the parts of the longest bar.

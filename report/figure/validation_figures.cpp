@@ -40,8 +40,14 @@ void append_run(std::vector<StackedBar>& bars, const RunValidation& run) {
   const auto error = run.iteration().error;
   bars.push_back({"predicted", group, phase_parts(run, &PhaseError::predicted),
                   in_seconds(run.prediction.low), in_seconds(run.prediction.high),
-                  error ? signed_percent(*error) : ""});
-  bars.push_back({"measured", group, phase_parts(run, &PhaseError::measured), {}, {}, ""});
+                  error ? signed_percent(*error) : "", run.iteration().predicted.si()});
+  bars.push_back({"measured",
+                  group,
+                  phase_parts(run, &PhaseError::measured),
+                  {},
+                  {},
+                  "",
+                  run.iteration().measured.si()});
   if (run.measured_low.si() <= 0) return;
   bars.back().low = run.measured_low.si();
   bars.back().high = run.measured_high.si();

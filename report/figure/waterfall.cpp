@@ -17,7 +17,7 @@ namespace {
 constexpr double step_row = 28;
 constexpr double step_bar = 16;
 constexpr double left_of_steps = 150;
-constexpr double right_of_steps = 130;
+constexpr double right_of_steps = 156;
 
 /// A bar of the drawing, s.
 struct WaterfallBar {

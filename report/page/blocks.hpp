@@ -51,6 +51,9 @@ struct Section {
   std::vector<Block> blocks;
 };
 
+/// A name of letters, digits, "-" and "_" for the files of an appendix.
+std::string file_name(const std::string& name);
+
 inline constexpr std::size_t most_unfolded_rows = 40;  ///< a longer table is folded
 /// Appends a table that has rows: folded, or as raw rows if it is too long for a page of text.
 void append_folded(Section& section, Table table);

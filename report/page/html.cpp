@@ -1,8 +1,12 @@
 #include "report/page/html.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
 #include "report/format/text_width.hpp"
@@ -21,11 +25,24 @@ std::string heading_row(const Table& table) {
   return out + "</tr></thead>\n";
 }
 
+/// Columns that a class of their table aligns to the right ("n3", style.css). Cells of further ones
+/// have a class each.
+constexpr std::size_t most_aligned = 32;
+
+std::string aligned_columns(const Table& table) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(most_aligned, table.columns.size()); ++i) {
+    if (table.columns[i].align == Align::right) names.push_back(fmt::format("n{}", i + 1));
+  }
+  return names.empty() ? "" : fmt::format(" class=\"{}\"", fmt::join(names, " "));
+}
+
 /// A row of the body; its first cell is the row's heading.
 std::string body_row(const Table& table, const std::vector<Cell>& row) {
   std::string out = "<tr>";
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const std::string classes = class_of(table.columns.at(i).align, row[i].tone);
+    const Align align = i < most_aligned ? Align::left : table.columns.at(i).align;
+    const std::string classes = class_of(align, row[i].tone);
     const std::string text = format::escape_markup(row[i].text);
     out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", classes, text)
                   : fmt::format("<td{}>{}</td>", classes, text);
@@ -71,9 +88,68 @@ std::string figure_named(const Figures& figures, const std::string& name) {
   return found == figures.end() ? "" : figure_html(*found);
 }
 
+std::string head(const std::string& title);
+
+/// A page of tables alone, which index.html links. `up` leads to its folder.
+std::string page_of_tables(const std::string& title, std::string_view up,
+                           const std::vector<Table>& tables) {
+  const std::string name = format::escape_markup(title);
+  std::string out = head("dlscale: " + name) +
+                    fmt::format(
+                        "<body>\n<header>\n<p><a href=\"{}index.html\">The report</a></p>\n"
+                        "<h1>{}</h1>\n</header>\n<main class=\"raw\">\n",
+                        up, name);
+  for (const Table& table : tables) out += html_table(table);
+  return out + fmt::format("</main>\n<script>{}</script>\n</body>\n</html>\n", page_script());
+}
+
+std::size_t rows_of(const Appendix& appendix) {
+  std::size_t rows = 0;
+  for (const Table& table : appendix.tables) rows += table.rows.size();
+  return rows;
+}
+
+/// Whether the appendices of a page are too long to stand within it.
+bool has_long_appendices(const Page& page) {
+  std::size_t rows = 0;
+  for (const Section& section : page.sections) {
+    for (const Block& block : section.blocks) {
+      if (const auto* appendix = std::get_if<Appendix>(&block)) rows += rows_of(*appendix);
+    }
+  }
+  return rows > most_rows_within;
+}
+
+/// "rows.html", "rows-2.html": the next file of raw rows.
+std::string rows_file(const std::vector<TextFile>& files) {
+  const auto count = std::ranges::count_if(
+      files, [](const TextFile& each) { return each.file.string().starts_with("rows"); });
+  return count == 0 ? "rows.html" : fmt::format("rows-{}.html", count + 1);
+}
+
+/// The tables in parts of about as many rows as a browser shows at once.
+std::vector<std::vector<Table>> parts_of(const std::vector<Table>& tables) {
+  std::vector<std::vector<Table>> parts;
+  std::size_t rows = 0;
+  for (const Table& table : tables) {
+    if (parts.empty() || rows + table.rows.size() > 2 * most_rows_within) {
+      parts.emplace_back();
+      rows = 0;
+    }
+    parts.back().push_back(table);
+    rows += table.rows.size();
+  }
+  return parts;
+}
+
+std::string link(const std::filesystem::path& file, const std::string& text) {
+  return fmt::format("<a href=\"{}\">{}</a>", file.generic_string(), format::escape_markup(text));
+}
+
 /// Writes one block of a section.
 struct HtmlBlock {
   const Page* page;
+  std::vector<TextFile>* files;  ///< index.html, which comes last, and those that it links
 
   std::string operator()(const Paragraph& paragraph) const {
     return "<p>" + format::escape_markup(paragraph.text) + "</p>\n";
@@ -89,25 +165,48 @@ struct HtmlBlock {
                        format::escape_markup(folded.table.title), html_table(folded.table));
   }
   std::string operator()(const RawRows& raw) const {
+    if (raw.table.rows.size() > most_rows_within) {
+      const std::string file = rows_file(*files);
+      files->push_back({file, page_of_tables(raw.table.title, "", {raw.table})});
+      return fmt::format("<p>{} (a file beside this page)</p>\n", link(file, raw.table.title));
+    }
     return fmt::format("<details class=\"raw\">\n<summary>{}</summary>\n{}</details>\n",
                        format::escape_markup(raw.table.title), html_table(raw.table));
   }
   std::string operator()(const Appendix& appendix) const {
     std::string out = "<h3>" + format::escape_markup(appendix.name) + "</h3>\n";
+    if (has_long_appendices(*page)) return out + apart(appendix);
     for (const Table& table : appendix.tables) out += (*this)(Folded{table});
     return out;
   }
   std::string operator()(const FigureSlot& slot) const {
     return slot.name == page->picture ? "" : figure_named(page->figures, slot.name);
   }
+
+ private:
+  /// Writes files of the tables and returns a list of links to them.
+  [[nodiscard]] std::string apart(const Appendix& appendix) const {
+    const bool of_layers = appendix.of == Appendix::Of::layers;
+    const std::vector<std::vector<Table>> parts = parts_of(appendix.tables);
+    std::string out = "<ul>\n";
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::string number = parts.size() == 1 ? std::string() : fmt::format("-{}", i + 1);
+      const std::string file = fmt::format("{}/{}{}.html", of_layers ? "layers" : "messages",
+                                           file_name(appendix.name), number);
+      files->push_back({file, page_of_tables(appendix.name, "../", parts[i])});
+      out += fmt::format("<li>{}</li>\n",
+                         link(file, parts[i].front().title + (parts[i].size() > 1 ? " …" : "")));
+    }
+    return out + "</ul>\n";
+  }
 };
 
 /// A folded section. Its id is within what is folded, so that a link to it opens the section.
-std::string section_html(const Section& section, const Page& page) {
+std::string section_html(const Section& section, const Page& page, std::vector<TextFile>& files) {
   std::string out =
       fmt::format("<details class=\"section\">\n<summary><h2>{}</h2></summary>\n<div id=\"{}\">\n",
                   format::escape_markup(section.title), section.id);
-  for (const Block& block : section.blocks) out += std::visit(HtmlBlock{&page}, block);
+  for (const Block& block : section.blocks) out += std::visit(HtmlBlock{&page, &files}, block);
   return out + "</div>\n</details>\n";
 }
 
@@ -139,7 +238,7 @@ std::string data_html(const Page& page) {
   if (!page.data) return "";
   const std::string link = page.data_section.empty()
                                ? ""
-                               : fmt::format(" <a href=\"#{}\">All checks</a>", page.data_section);
+                               : fmt::format(" <a href=\"#{}\">Details</a>", page.data_section);
   return fmt::format("<p class=\"data\"><strong{}>{} data</strong>: {}{}</p>\n",
                      class_of(Align::left, page.data->tone), format::escape_markup(page.data->word),
                      format::escape_markup(page.data->reasons), link);
@@ -217,21 +316,28 @@ std::string html_table(const Table& table) {
   const std::string title = format::escape_markup(table.title);
   std::string out = fmt::format(
       "<div class=\"wide\" role=\"group\" tabindex=\"0\" aria-label=\"{}\">\n"
-      "<table>\n<caption>{}</caption>\n",
-      title, title);
+      "<table{}>\n<caption>{}</caption>\n",
+      title, aligned_columns(table), title);
   out += heading_row(table) + "<tbody>\n";
   for (const auto& row : table.rows) out += body_row(table, row);
   return out + "</tbody>\n</table>\n</div>\n" + notes_list(table.notes);
 }
 
-std::string html(const Page& page) {
+std::vector<TextFile> html_files(const Page& page) {
+  std::vector<TextFile> files;
   std::string out = head(fmt::format("dlscale {}: {}", format::escape_markup(page.kind),
                                      format::escape_markup(page.question)));
   out += fmt::format("<body>\n<header>\n<p>dlscale · {}</p>\n<h1>{}</h1>\n</header>\n<main>\n",
                      format::escape_markup(page.kind), format::escape_markup(page.question));
   out += first_screen_html(page);
-  for (const Section& section : page.sections) out += section_html(section, page);
-  return out + fmt::format("</main>\n<script>{}</script>\n</body>\n</html>\n", page_script());
+  for (const Section& section : page.sections) out += section_html(section, page, files);
+  out += fmt::format("</main>\n<script>{}</script>\n</body>\n</html>\n", page_script());
+  files.insert(files.begin(), {"index.html", std::move(out)});
+  return files;
+}
+
+std::string html(const Page& page) {
+  return html_files(page).front().text;
 }
 
 }  // namespace dlscale::report

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -51,17 +50,7 @@ std::vector<std::string> packed(const std::vector<Table>& tables) {
   return pages;
 }
 
-/// A file name that needs no quoting.
-std::string file_name(const std::string& name) {
-  std::string plain = name;
-  const auto odd = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_';
-  };
-  std::ranges::replace_if(plain, odd, '-');
-  return plain;
-}
-
-std::vector<TextFile> appendix_files(const Appendix& appendix) {
+std::vector<TextFile> markdown_appendix(const Appendix& appendix) {
   const bool of_layers = appendix.of == Appendix::Of::layers;
   const std::string_view folder = of_layers ? "layers" : "messages";
   const std::string_view title = of_layers ? "Tables by layer of " : "Messages of ";
@@ -83,7 +72,7 @@ std::string figure_markdown(const Figures& figures, const std::string& name) {
   if (found == figures.end()) return "";
   std::string out = fmt::format("![{}](<{}>)\n\n{}\n", escape_markdown(found->alt),
                                 found->file.generic_string(), escape_markdown(found->title));
-  constexpr std::size_t most_rows = 300;
+  constexpr std::size_t most_rows = most_unfolded_rows;
   if (found->data.rows.empty() || found->data.rows.size() > most_rows) return out;
   return out + fmt::format(
                    "\n<details>\n<summary>Numbers of this figure</summary>\n\n{}\n"
@@ -116,10 +105,10 @@ struct MarkdownBlock {
   }
   /// Thousands of rows do not belong on a page of text.
   std::string operator()(const RawRows& raw) const {
-    return escape_markdown(raw.table.title) + ": in index.html, or in the format csv.\n";
+    return escape_markdown(raw.table.title) + ": in the HTML form of this page.\n";
   }
   std::string operator()(const Appendix& appendix) const {
-    const std::vector<TextFile> files = appendix_files(appendix);
+    const std::vector<TextFile> files = markdown_appendix(appendix);
     std::string out = "* " + escape_markdown(appendix.name) + ":";
     for (std::size_t i = 0; i < files.size(); ++i) {
       out += fmt::format("{} [{}](<{}>)", i == 0 ? "" : ",",
@@ -136,7 +125,7 @@ struct MarkdownBlock {
 void append_appendices(std::vector<TextFile>& files, const Section& section) {
   for (const Block& block : section.blocks) {
     if (const auto* appendix = std::get_if<Appendix>(&block)) {
-      std::ranges::move(appendix_files(*appendix), std::back_inserter(files));
+      std::ranges::move(markdown_appendix(*appendix), std::back_inserter(files));
     }
   }
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -43,15 +44,21 @@ struct Page {
   Figures figures;
 };
 
-/// One self-contained HTML file: figures are inlined, and its policy forbids all network access.
-/// Its own script makes tables sortable and filterable; the page is readable without it.
-std::string html(const Page& page);
-
 /// A file of text and its path.
 struct TextFile {
   std::filesystem::path file;  ///< relative to the folder of the report
   std::string text;
 };
+
+/// Self-contained HTML, index.html first: figures are inlined, and its policy forbids all network
+/// access. Its own script makes tables sortable and filterable; the page is readable without it.
+/// Raw rows and appendices of more than `most_rows_within` rows are files of their own, which
+/// index.html links, so that it stays small.
+std::vector<TextFile> html_files(const Page& page);
+inline constexpr std::size_t most_rows_within = 500;
+
+/// The text of index.html alone.
+std::string html(const Page& page);
 
 /// The same in Markdown, README.md first; figures are links to `Figure::file`. Tables by layer are
 /// separate files in layers/, and large tables of messages in messages/. README.md links them, and

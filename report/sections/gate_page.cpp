@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,10 +35,18 @@ const GateMetric* largest(const GateReport& gate, Verdict verdict) {
   return found;
 }
 
-/// "conv batch=1 by +6.0 % [+4.9 %, +7.1 %]".
+/// "+6.0 % (interval +4.9 % to +7.1 %)".
+std::string size_of(const GateMetric& metric) {
+  const auto end = [](const std::optional<double>& ratio) {
+    return ratio ? signed_percent(*ratio - 1) : std::string("unknown");
+  };
+  return fmt::format("{} (interval {} to {})", signed_percent(metric.ratio - 1),
+                     end(metric.ratio_low), end(metric.ratio_high));
+}
+
+/// "conv batch=1 by +6.0 % (interval +4.9 % to +7.1 %)".
 std::string change_of(const GateMetric& metric) {
-  return fmt::format("{} by {} {}", metric_name(metric), signed_percent(metric.ratio - 1),
-                     gate_interval(metric));
+  return fmt::format("{} by {}", metric_name(metric), size_of(metric));
 }
 
 std::string all_metrics(const GateReport& gate) {

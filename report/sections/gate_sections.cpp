@@ -74,6 +74,14 @@ std::vector<GateMetric> by_size(const GateReport& gate,
   return metrics;
 }
 
+/// "[+4.0 %, +8.3 %]"; an unknown end is "…".
+std::string gate_interval(const GateMetric& metric) {
+  const auto end = [](const std::optional<double>& ratio) {
+    return ratio ? signed_percent(*ratio - 1) : std::string("…");
+  };
+  return fmt::format("[{}, {}]", end(metric.ratio_low), end(metric.ratio_high));
+}
+
 /// Fields of a metric in the order of records.
 Fields<GateMetric> metric_fields() {
   using F = Field<GateMetric>;
@@ -286,13 +294,6 @@ Table gate_records(const GateReport& gate) {
 std::string metric_name(const GateMetric& metric) {
   return metric.series.empty() || metric.series == "time" ? metric.key
                                                           : metric.key + ": " + metric.series;
-}
-
-std::string gate_interval(const GateMetric& metric) {
-  const auto end = [](const std::optional<double>& ratio) {
-    return ratio ? signed_percent(*ratio - 1) : std::string("…");
-  };
-  return fmt::format("[{}, {}]", end(metric.ratio_low), end(metric.ratio_high));
 }
 
 std::string smallest_changes(const GateReport& gate) {

@@ -22,9 +22,8 @@ std::vector<Section> gate_sections(const regression::GateReport& gate);
 /// The page of a gate.
 Page gate_page(const regression::GateReport& gate);
 
-// Words of a metric: "conv batch=1: t_f", "[+4.0 %, +8.3 %]" (an unknown end is "…").
+/// "conv batch=1: t_f".
 std::string metric_name(const regression::GateMetric& metric);
-std::string gate_interval(const regression::GateMetric& metric);
 /// "2.1 % in the middle metric, 4.0 % at most": the smallest changes that the gate sees in 8 of 10
 /// cases; empty if no metric says so.
 std::string smallest_changes(const regression::GateReport& gate);

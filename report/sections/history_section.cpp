@@ -42,6 +42,16 @@ StripUnit unit_of(const Strip& strip) {
   return {"s", 1};
 }
 
+/// The name of a series; one whose axes are a single text, as those of other programs, is that
+/// text.
+std::string short_name(const SeriesKey& key, std::span<const Strip> strips) {
+  const auto same = [&key](const Strip& each) { return each.key.suite == key.suite; };
+  if (key.axes.size() != 1 || strips.size() < 2 || !std::ranges::all_of(strips, same)) {
+    return key.name();
+  }
+  return fmt::format("{}: {}", key.axes.begin()->second, key.metric);
+}
+
 /// Names of the strips without the parts that all share.
 std::vector<std::string> short_names(std::span<const Strip> strips) {
   std::map<std::string, std::set<std::string>> values;
@@ -58,7 +68,7 @@ std::vector<std::string> short_names(std::span<const Strip> strips) {
         return everywhere && values.at(axis.first).size() == 1;
       });
     }
-    names.push_back(fmt::format("{}. {}", names.size() + 1, key.name()));
+    names.push_back(fmt::format("{}. {}", names.size() + 1, short_name(key, strips)));
   }
   return names;
 }

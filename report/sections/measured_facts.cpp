@@ -85,7 +85,7 @@ void add_trainings(std::vector<Fact>& facts, const ReportInput& input) {
   const std::string rate = significant(found->value, 4) + " images/s";
   facts.push_back(
       {{"Fastest training", rate, detail_of(*found->row, {"network", "schedule"}), Tone::plain},
-       fmt::format("{} trains at {} on {}", axis_or_empty(*found->row, "network"), rate,
+       fmt::format("training reaches {}, of {} on {}", rate, axis_or_empty(*found->row, "network"),
                    counted(std::lround(number_of(*found->row, "ranks")), "rank"))});
 }
 
@@ -97,7 +97,7 @@ void add_convolutions(std::vector<Fact>& facts, const ReportInput& input) {
       {{"Fastest convolution, most often", found->algorithm,
         fmt::format("at {} of {} layers, passes and batches", found->wins, found->cases),
         Tone::plain},
-       fmt::format("{} is the fastest convolution at {} of {} measured cases", found->algorithm,
+       fmt::format("the fastest convolution is {}, at {} of {} measured cases", found->algorithm,
                    found->wins, found->cases)});
 }
 

@@ -316,7 +316,11 @@ Badge quality_badge(const ReportInput& input) {
   std::string reasons = fmt::format("all of {} passed", counted(std::ssize(checks), "check"));
   if (worst.result != pass) {
     reasons = fmt::format("{}: {}", title_of(worst), sentence(worst));
-    if (such > 1) reasons += fmt::format("; and {}", counted(such - 1, "further check"));
+    if (such > 1) {
+      reasons += fmt::format("; {} {} too", counted(such - 1, "further check"),
+                             such == 2 ? (worst.result == warn ? "warns" : "fails")
+                                       : (worst.result == warn ? "warn" : "fail"));
+    }
   }
   const auto found = static_cast<std::size_t>(worst.result);
   return {quality_tones.at(found), std::string(badges.at(found)), reasons + "."};

@@ -57,7 +57,7 @@ Tile blame_tile(const Validation& validation) {
   const auto& [phase, runs] =
       *std::ranges::max_element(counts, {}, &std::pair<const std::string, int>::second);
   return {"Most of the error is in", std::string(phase_word(phase)),
-          fmt::format("of {} of {}", runs, counted(std::ssize(validation.runs), "run")),
+          fmt::format("in {} of {}", runs, counted(std::ssize(validation.runs), "run")),
           Tone::plain};
 }
 

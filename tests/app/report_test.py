@@ -38,7 +38,7 @@ class Predictions(Report):
             rows = json.loads(answer.read_text()).get("predictions") or json.loads(answer.read_text())["rows"]
             text = self.text()
             self.assertIn("\n# How fast does alexnet train on p40x16?\n", text[:200])
-            self.assertRegex(text, r"\(90 % interval [\d.]+ to [\d.]+ m?s\), bound by \w+")
+            self.assertRegex(text, r"\(90 % interval [\d.]+ m?s to [\d.]+ m?s\), bound by \w+")
             self.assertIn("dlscale predict --network alexnet --cluster p40x16 --ranks 4 --batch ", text)
             self.assertIn("](<speedup.svg>)", text)
             self.assertTrue((self.page / "iteration.svg").exists())

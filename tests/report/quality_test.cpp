@@ -235,7 +235,7 @@ TEST(Quality, IsALineWithABadgeAndALinkToTheChecks) {
   const Page page = report_page(calm_page());
   EXPECT_TRUE(contains(html(page),
                        "<strong class=\"good\">Good data</strong>: all of 4 checks passed. "
-                       "<a href=\"#quality\">All checks</a>"));
+                       "<a href=\"#quality\">Details</a>"));
   EXPECT_TRUE(contains(html(page), "<div id=\"quality\">"));
   EXPECT_TRUE(contains(markdown(page).front().text, "**Good data**: all of 4 checks passed."));
 }

@@ -27,16 +27,21 @@
 
 namespace {
 
+void write_files(const std::filesystem::path& folder, const std::string& first,
+                 const std::vector<dlscale::report::TextFile>& files) {
+  std::ofstream(folder / first) << files.front().text;
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    const std::filesystem::path file = folder / files[i].file;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << files[i].text;
+  }
+}
+
 /// A page in both forms, and its figures. Further files of text lie where the first links them.
 void write_page(const std::filesystem::path& folder, const std::string& name,
                 const dlscale::report::Page& page) {
-  std::ofstream(folder / (name + ".html")) << dlscale::report::html(page);
-  const std::vector<dlscale::report::TextFile> files = dlscale::report::markdown(page);
-  std::ofstream(folder / (name + ".md")) << files.front().text;
-  for (std::size_t i = 1; i < files.size(); ++i) {
-    std::filesystem::create_directories((folder / files[i].file).parent_path());
-    std::ofstream(folder / files[i].file) << files[i].text;
-  }
+  write_files(folder, name + ".html", dlscale::report::html_files(page));
+  write_files(folder, name + ".md", dlscale::report::markdown(page));
   for (const dlscale::report::Figure& figure : page.figures) {
     std::ofstream(folder / figure.file) << figure.svg;
   }
