@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,7 @@ using model::parallel_time::ParallelQuestion;
 using model::parallel_time::ParallelTimeFile;
 using model::parallel_time::Precision;
 using model::parallel_time::Setting;
+using model::parallel_time::TimeConstants;
 using parallel::ParallelPlan;
 
 /// Answers plans one after the other on one kind of hardware.
@@ -81,8 +83,7 @@ class Answers {
     parallel::check(asked, ranks, facts);
     const auto micro_batch =
         static_cast<double>(parallel::batches_of(asked, facts).micro_batch.value_or(1));
-    setting = with_constants(setting, by_measured_points(*file_, setting, points_, micro_batch),
-                             hardware.links);
+    setting = with_constants(setting, constants_for(setting, micro_batch), hardware.links);
     if (is_measured(plan)) setting.measured_factor = measured_factor(setting, points_, ranks);
     AnsweredPlan row{asked, hardware, setting, predicted(hardware, setting, asked)};
     row.answer.range = range_by_points(row.answer.range, *file_, setting, points_, ranks,
@@ -96,6 +97,16 @@ class Answers {
                                                                const Setting& setting,
                                                                const ParallelPlan& asked) const {
     return predict_plan(*file_, *question_, hardware, setting, asked);
+  }
+
+  /// Constants as the points suggest them to plans of a micro-batch, on any number of GPUs.
+  [[nodiscard]] const TimeConstants& constants_for(const Setting& setting,
+                                                   double micro_batch) const {
+    const auto known = constants_.find(micro_batch);
+    if (known != constants_.end()) return known->second;
+    return constants_
+        .emplace(micro_batch, by_measured_points(*file_, setting, points_, micro_batch))
+        .first->second;
   }
 
   /// Compares a point with its prediction before constants are fitted. Throws ConfigError for one
@@ -156,6 +167,7 @@ class Answers {
   ParallelPlan measured_ = {};
   std::vector<std::string> doubts_ = {};
   std::vector<MeasuredPoint> points_ = {};
+  mutable std::map<double, TimeConstants> constants_ = {};  ///< by micro-batch
 };
 
 /// Adds the rows of all plans, and returns whether all can run. One that cannot is left out with a
