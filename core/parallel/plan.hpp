@@ -85,6 +85,8 @@ struct ParallelPlan {
   std::optional<int> zero_group = {};  ///< ranks that share one copy; absent: all of data × context
   Recompute recompute = Recompute::none;
   int recompute_layers = 0;  ///< with block: layers of each part
+  /// Steps are compiled (torch.compile, XLA); absent: as the framework is published.
+  std::optional<bool> compile = {};
   Optimizer optimizer = Optimizer::momentum;
   StateBytes bytes = {};
   AxisOrder order = all_axes;

@@ -149,6 +149,7 @@ constexpr std::array all_other_words{
     OtherWords{"chunks", "vpp vp virtualstages"},
     OtherWords{"sequence_parallel", "sp"},
     OtherWords{"tensor_overlap", "tpcommoverlap tpoverlap asynctp asynctensorparallel"},
+    OtherWords{"compile", "torchcompile compileenable"},
     OtherWords{"micro_batch", "mbs microbatchsize"},
     OtherWords{"micro_batches", "gas gradientaccumulationsteps"}};
 

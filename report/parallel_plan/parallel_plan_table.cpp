@@ -126,10 +126,11 @@ LaunchSizes launch_sizes(const ParallelPlanAnswer& answer) {
           .sequence = training.shape.sequence,
           .dtype = answer.dtype,
           .hides_gradients = !family.one_queue,
-          .hides_gathers = !family.one_queue && family.gathers_under_forward(),
+          .hides_gathers =
+              !family.one_queue && family.gathers_under_forward(best.answer.sizes.compiled),
           .overlaps_tensor = overlaps_tensor(family, best.answer.plan),
           .hides_experts = family.overlaps,
-          .compiled = family.compiled};
+          .compiled = best.answer.sizes.compiled};
 }
 
 Table launch_table(const ParallelPlanAnswer& answer) {

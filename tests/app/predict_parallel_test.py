@@ -244,6 +244,22 @@ class PredictParallel(ProgramTest):
             self.assertNotIn(hides, self.answered(*mixtral, f"experts=8,micro_batch=1,{keys}"))
         self.assert_refused(run(*base, f"{PLAN},tensor_overlap=true", "--framework", "transformers"), 2, "sends no messages under products")
 
+    def test_compiled_steps_are_a_key_of_the_plan(self):
+        base = [*LLAMA, "--ranks", 64, "--parallel"]
+        plan = "tensor=8,sequence_parallel=true,micro_batch=1,zero=3,recompute=full"
+        step = lambda keys, framework: self.plans(*base, f"{plan}{keys}", "--framework", framework)[0]["t_iter_s"]
+        self.assertEqual(step("", "torchtitan"), step(",compile=false", "torchtitan"))
+        self.assertLess(step(",compile=true", "torchtitan"), step("", "torchtitan"))
+        self.assertLess(step(",compile=true,tensor_overlap=true", "torchtitan"), step(",compile=true", "torchtitan"))
+        unsaid = "compiled unless a plan says compile=true"
+        self.assertIn(unsaid, " ".join(self.answered(*base, plan, "--framework", "torchtitan").split()))
+        self.assertNotIn(unsaid, " ".join(self.answered(*base, f"{plan},compile=true", "--framework", "torchtitan").split()))
+        for keys, framework, part in [(",compile=true", "megatron", "knows no compiled steps of megatron"),
+                                      (",compile=false", "maxtext", "compiles all its steps"),
+                                      (",tensor_overlap=true", "torchtitan", "Write compile=true")]:
+            self.assert_refused(run(*base, f"{plan}{keys}", "--framework", framework), 2, part)
+        self.assert_refused(run(*RESNET, "--parallel", "stages=4,compile=true"), 2, "compile")
+
     def test_few_bits_are_for_plans_alone(self):
         fp8 = [word if word != "bf16" else "fp8" for word in LLAMA]
         fast = self.plans(*fp8, "--ranks", 64, "--framework", "nemo", "--parallel", PLAN)[0]

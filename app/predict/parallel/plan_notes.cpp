@@ -48,6 +48,17 @@ void note_overlap(ParallelCall& call) {
                   call.question.framework));
 }
 
+/// A sentence on steps that a family compiles on request alone.
+void note_compile(ParallelCall& call) {
+  const AnsweredPlan& first = call.rows.front();
+  if (first.setting.family->compiling != model::parallel_time::Compiling::on_request ||
+      first.asked.compile) {
+    return;
+  }
+  call.notes.push_back(fmt::format("Steps of {} are not compiled unless a plan says compile=true.",
+                                   call.question.framework));
+}
+
 /// A sentence on messages to experts that a family hides where its option can.
 void note_experts(ParallelCall& call) {
   const bool is_taken = std::ranges::any_of(call.rows, [](const AnsweredPlan& row) {
@@ -119,6 +130,7 @@ void note_limits(ParallelCall& call) {
   note_family(call);
   note_ways(call);
   note_overlap(call);
+  note_compile(call);
   note_experts(call);
   if (call.question.precision == Precision::f32 &&
       call.rows.front().hardware.device.peak.contains(SheetFormat::tf32)) {

@@ -44,6 +44,28 @@ DeviceFacts facts_in(Precision precision, const DeviceSheet& sheet,
   return facts;
 }
 
+std::string_view name_or(std::string_view framework) {
+  return framework.empty() ? "this framework" : framework;
+}
+
+/// Refuses messages under products that a family does not send.
+void expect_overlap(const ParallelQuestion& question, const Family& family,
+                    const parallel::ParallelPlan& plan, bool compiled) {
+  if (plan.tensor_overlap != true) return;
+  if (family.tensor_overlap == TensorOverlap::none) {
+    throw ConfigError(fmt::format(
+        "tensor_overlap is true, and the family {} of {} sends no messages under products. Leave "
+        "it out, or name other software, such as megatron-core.",
+        family.name, name_or(question.framework)));
+  }
+  if (family.tensor_overlap == TensorOverlap::compiled && !compiled) {
+    throw ConfigError(
+        fmt::format("tensor_overlap is true without compile ({} sends messages under products in "
+                    "compiled steps alone). Write compile=true, or leave it out.",
+                    name_or(question.framework)));
+  }
+}
+
 constexpr double most_micro_batches = 1e9;
 
 memory::MemorySetup setup_of_batches(const Setting& setting, const parallel::ParallelPlan& plan,
@@ -81,13 +103,11 @@ ParallelHardware parallel_hardware(const Cluster& cluster, std::int64_t gpus) {
 }
 
 NamedFamily family_of(const ParallelTimeFile& file, const std::string& framework,
-                      std::optional<bool> compiled, const DeviceRates& rates) {
+                      const DeviceRates& rates) {
   const double capability = rates.facts.capability;
-  const FamilyQuestion asked{
-      framework, compiled,
-      capability == 0 || capability >= hopper_capability || rates.has_few_bits()};
-  const Family* named = file.named_family(asked);
-  return {named == nullptr ? &file.other_family(asked) : named, named != nullptr};
+  const Family* named = file.named_family(
+      {framework, capability == 0 || capability >= hopper_capability || rates.has_few_bits()});
+  return {named == nullptr ? &file.family(file.other) : named, named != nullptr};
 }
 
 Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& question,
@@ -95,7 +115,7 @@ Setting setting_of(const ParallelTimeFile& file, const ParallelQuestion& questio
   const DeviceFacts facts = facts_in(question.precision, hardware.device, file.constants);
   expect_peak(question.precision, facts, hardware.device);
   const DeviceRates rates = device_rates(facts, question.precision, file.constants);
-  const Family* family = family_of(file, question.framework, question.compiled, rates).family;
+  const Family* family = family_of(file, question.framework, rates).family;
   const TimeConstants reached = reached_by(*family, file.constants);
   return {reached,
           family,
@@ -149,20 +169,38 @@ parallel::StateBytes state_bytes_of(const Family& family, const parallel::Parall
                                                                 : parallel::moment_bytes(plan))};
 }
 
+bool is_compiled(const Family& family, std::optional<bool> asked, std::string_view framework) {
+  const bool usual = family.compiling == Compiling::always;
+  if (asked.value_or(usual) == usual || family.compiling == Compiling::on_request) {
+    return asked.value_or(usual);
+  }
+  throw ConfigError(
+      *asked ? fmt::format("compile is true, and this model knows no compiled steps of {} (family "
+                           "{}). Leave it out, or name other software, such as torchtitan.",
+                           name_or(framework), family.name)
+             : fmt::format("compile is false, and {} (family {}) compiles all its steps. Leave it "
+                           "out, or name other software.",
+                           name_or(framework), family.name));
+}
+
+TensorOverlap overlap_of(const Family& family, std::optional<bool> asked, const PlanSizes& plan) {
+  const bool can = plan.tensor > 1 && plan.sequence_parallel &&
+                   (family.tensor_overlap != TensorOverlap::compiled || plan.compiled);
+  return can && asked.value_or(family.overlaps) ? family.tensor_overlap : TensorOverlap::none;
+}
+
 bool overlaps_tensor(const Family& family, const parallel::ParallelPlan& plan) {
-  return plan.tensor > 1 && plan.sequence_parallel &&
-         family.tensor_overlap != TensorOverlap::none &&
-         plan.tensor_overlap.value_or(family.overlaps);
+  PlanSizes sizes;
+  sizes.tensor = plan.tensor;
+  sizes.sequence_parallel = plan.sequence_parallel;
+  sizes.compiled = is_compiled(family, plan.compile, family.name);
+  return overlap_of(family, plan.tensor_overlap, sizes) != TensorOverlap::none;
 }
 
 PlanSizes sizes_of(const ParallelQuestion& question, const Family& family,
                    const parallel::ParallelPlan& plan) {
-  if (plan.tensor_overlap == true && family.tensor_overlap == TensorOverlap::none) {
-    throw ConfigError(fmt::format(
-        "tensor_overlap is true, and the family {} of {} sends no messages under products. Leave "
-        "it out, or name other software, such as megatron-core.",
-        family.name, question.framework.empty() ? "this framework" : question.framework));
-  }
+  const bool compiled = is_compiled(family, plan.compile, question.framework);
+  expect_overlap(question, family, plan, compiled);
   const parallel::PlanBatches batches = parallel::batches_of(plan, facts_of(question));
   PlanSizes sizes;
   sizes.tensor = plan.tensor;
@@ -177,9 +215,8 @@ PlanSizes sizes_of(const ParallelQuestion& question, const Family& family,
   sizes.zero = plan.zero_group == 1 ? 0 : plan.zero;
   sizes.zero_group = plan.zero_group.value_or(0);
   sizes.sequence_parallel = plan.sequence_parallel;
-  sizes.tensor_overlap = plan.tensor_overlap;
-  sizes.async_tensor =
-      family.tensor_overlap == TensorOverlap::pieces && overlaps_tensor(family, plan);
+  sizes.compiled = compiled;
+  sizes.tensor_overlap = overlap_of(family, plan.tensor_overlap, sizes);
   sizes.sharded_weights = sizes.zero >= 3;
   if (plan.stages > 1) sizes.copies = parallel::find_schedule(plan.schedule).copies;
   sizes.zero_bubble = plan.schedule == "zero_bubble";

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cluster/cluster.hpp"
@@ -20,8 +21,7 @@ struct ParallelQuestion {
   memory::TransformerShape shape = {};
   std::int64_t global_batch = 1;  ///< ≥ 1: sequences of an iteration
   Precision precision = Precision::half;
-  std::string framework = {};         ///< free text, which names a family; may be empty
-  std::optional<bool> compiled = {};  ///< empty: not stated
+  std::string framework = {};  ///< free text, which names a family; may be empty
 };
 
 /// A kind of GPU and its links, by data sheets.
@@ -40,9 +40,9 @@ struct NamedFamily {
   const Family* family = nullptr;
   bool is_named = false;
 };
-/// `compiled` is empty where a run does not state it. Requires that `file` outlives the answer.
+/// Requires that `file` outlives the answer.
 NamedFamily family_of(const ParallelTimeFile& file, const std::string& framework,
-                      std::optional<bool> compiled, const DeviceRates& rates);
+                      const DeviceRates& rates);
 
 /// All that iteration_time() reads beside the plan. Unlike published trainings, whose f32 may take
 /// tf32's units, f32 has its own peak here. Throws ConfigError for a precision without peak.
@@ -55,12 +55,19 @@ parallel::NetworkFacts facts_of(const ParallelQuestion& question);
 /// The plan in numbers. Gradients travel as wide as they are summed, and under backward unless the
 /// family orders all in one queue. Requires a plan without faults and complete batches. The caller
 /// adds `stage_layers` of uneven stages, which it owns, and keeps_gathered_stage of the framework's
-/// implementation. Throws ConfigError for orders of ranks that are not timed (strides_of()), and
-/// for tensor_overlap by a family that has none.
+/// implementation. Throws ConfigError for orders of ranks that are not timed (strides_of()), for
+/// tensor_overlap by a family that has none, and as is_compiled() does.
 PlanSizes sizes_of(const ParallelQuestion& question, const Family& family,
                    const parallel::ParallelPlan& plan);
 
-/// Whether messages of tensors run under products, as the plan states or the family has it.
+/// Whether the steps of a run are compiled: as it says, else as the family is published. Throws
+/// ConfigError for `asked` that the family does not do. `framework` is what its user calls it.
+bool is_compiled(const Family& family, std::optional<bool> asked, std::string_view framework);
+
+/// How messages of tensors run under products: as the run says, else as the family has it. They do
+/// not without sequence parallelism, nor in families that compile for it, without that.
+TensorOverlap overlap_of(const Family& family, std::optional<bool> asked, const PlanSizes& plan);
+/// Whether they do in a plan of a user. Requires `compile` that the family does.
 bool overlaps_tensor(const Family& family, const parallel::ParallelPlan& plan);
 
 /// Layers of each stage, from those of its parts; empty if they are alike.

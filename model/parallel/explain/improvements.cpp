@@ -121,8 +121,10 @@ class Changes {
       try_plan("sequence parallelism", "sequence_parallel=true",
                [](ParallelPlan& plan) { plan.sequence_parallel = true; });
     }
-    const bool can_overlap = setting_.family->tensor_overlap != TensorOverlap::none;
-    if (plan_.sequence_parallel && can_overlap && !overlaps_tensor(*setting_.family, plan_)) {
+    ParallelPlan overlapped = plan_;
+    overlapped.tensor_overlap = true;
+    if (!overlaps_tensor(*setting_.family, plan_) &&
+        overlaps_tensor(*setting_.family, overlapped)) {
       try_plan("messages of tensors under products", "tensor_overlap=true",
                [](ParallelPlan& plan) { plan.tensor_overlap = true; });
     }

@@ -40,6 +40,14 @@ constexpr std::array<NumberKey, 9> number_keys{{
     {"zero_group", &PlanChoices::zero_group, 0, largest_number},
 }};
 
+struct FlagKey {
+  std::string_view name;
+  std::vector<int> PlanChoices::*values;
+};
+constexpr std::array<FlagKey, 3> flag_keys{{{"sequence_parallel", &PlanChoices::sequence_parallel},
+                                            {"tensor_overlap", &PlanChoices::tensor_overlap},
+                                            {"compile", &PlanChoices::compile}}};
+
 int number_of(const NumberKey& key, std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -66,20 +74,21 @@ bool read_words(std::string_view key, const std::vector<std::string_view>& value
     }
     return true;
   }
-  if (key != "sequence_parallel" && key != "tensor_overlap") return false;
+  const auto flag = std::ranges::find(flag_keys, key, &FlagKey::name);
+  if (flag == flag_keys.end()) return false;
   for (const std::string_view value : values) {
     if (value != "true" && value != "false") {
       throw ConfigError(fmt::format("The choices of plans have {}={}. Write true or false.", key,
                                     escape_for_terminal(value)));
     }
-    (key == "tensor_overlap" ? choices.tensor_overlap : choices.sequence_parallel)
-        .push_back(value == "true" ? 1 : 0);
+    (choices.*flag->values).push_back(value == "true" ? 1 : 0);
   }
   return true;
 }
 
 [[noreturn]] void refuse_key(std::string_view key) {
-  std::vector<std::string> known{"schedule", "recompute", "sequence_parallel", "tensor_overlap"};
+  std::vector<std::string> known{"schedule", "recompute"};
+  for (const FlagKey& one : flag_keys) known.emplace_back(one.name);
   for (const NumberKey& one : number_keys) known.emplace_back(one.name);
   throw ConfigError(fmt::format("The choices of plans have \"{}\", which none is named after. {}",
                                 escape_for_terminal(key), suggestion(key, known)));

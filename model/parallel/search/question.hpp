@@ -26,6 +26,7 @@ struct PlanChoices {
   std::vector<std::string> schedules = {};
   std::vector<int> sequence_parallel = {};  ///< 0 or 1
   std::vector<int> tensor_overlap = {};     ///< 0 or 1
+  std::vector<int> compile = {};            ///< 0 or 1
   std::vector<parallel::Recompute> recompute = {};
 };
 

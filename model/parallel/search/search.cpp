@@ -58,6 +58,10 @@ FrameworkContext framework_of(const parallel_time::ParallelTimeFile& file, const
     hardware.links.gpus = gpus;
     SizedJob job{gpus, hardware, parallel_time::setting_of(file, framework.training, hardware),
                  watts};
+    if (question.frameworks.size() == 1 && question.choices.compile.size() == 1) {
+      const bool is_asked = question.choices.compile.front() == 1;  // refused if it does not
+      static_cast<void>(parallel_time::is_compiled(*job.setting.family, is_asked, asked.name));
+    }
     if (framework.jobs.empty()) {
       framework.bytes =
           parallel_time::state_bytes_of(*job.setting.family, {}, framework.training.precision);

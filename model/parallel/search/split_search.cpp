@@ -74,6 +74,7 @@ void SplitSearch::visit(const Split& split) {
 void SplitSearch::visit_framework(const Split& split) {
   job_ = &framework_->job(split.gpus);
   at_.plan.bytes = framework_->bytes;
+  if (!choose_compile()) return;
   for (const int groups : expert_groups(*question_, split)) {
     at_.plan.experts = groups;
     visit_experts(split);
@@ -93,6 +94,21 @@ void SplitSearch::visit_experts(const Split& split) {
   }
 }
 
+/// Compiles steps on request where that is allowed, which no time of the model grows by: if asked,
+/// or by a framework whose launch options have it. Returns whether steps are as allowed.
+bool SplitSearch::choose_compile() {
+  using parallel_time::Compiling;
+  const std::vector<int>& allowed = question_->choices.compile;
+  const Compiling compiling = job_->setting.family->compiling;
+  at_.plan.compile.reset();
+  if (compiling != Compiling::on_request) {
+    return is_allowed(compiling == Compiling::always ? 1 : 0, allowed);
+  }
+  const bool is_wanted = !allowed.empty() || framework_->ways != nullptr;
+  if (is_wanted && is_allowed(1, allowed)) at_.plan.compile = true;
+  return true;
+}
+
 /// Sends messages of tensors under products where that is allowed: through user buffers always,
 /// which no time of the model grows by, and in pieces if asked. Returns whether the plan is
 /// allowed.
@@ -100,7 +116,8 @@ bool SplitSearch::choose_overlap() {
   using parallel_time::TensorOverlap;
   const parallel_time::Family& family = *job_->setting.family;
   const std::vector<int>& allowed = question_->choices.tensor_overlap;
-  const bool can = at_.plan.sequence_parallel && family.tensor_overlap != TensorOverlap::none;
+  at_.plan.tensor_overlap = true;
+  const bool can = parallel_time::overlaps_tensor(family, at_.plan);
   const bool is_wanted = !allowed.empty() || family.tensor_overlap == TensorOverlap::buffers;
   const bool overlaps = can && is_wanted && is_allowed(1, allowed);
   at_.plan.tensor_overlap.reset();

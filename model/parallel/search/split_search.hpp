@@ -98,6 +98,7 @@ class SplitSearch {
   void set(const Pipeline& pipeline);
   void keep_states(const Split& split);
   void keep_running();
+  bool choose_compile();
   bool choose_overlap();
   [[nodiscard]] bool runs() const;
   [[nodiscard]] bool fits(const ShardedStates& states, PipelineMemory& memory);

@@ -439,13 +439,14 @@ bool StagedTraining::fits() const {
 }
 
 void check_stage_axes(const Network& network, const ParallelPlan& plan) {
-  const std::array<std::pair<std::string_view, bool>, 7> others{
+  const std::array<std::pair<std::string_view, bool>, 8> others{
       {{"tensor", plan.tensor > 1},
        {"sequence_parallel", plan.sequence_parallel},
        {"tensor_overlap", plan.tensor_overlap.has_value()},
        {"experts", plan.experts > 1},
        {"branches", plan.branches > 1},
        {"zero", plan.zero > 0},
+       {"compile", plan.compile.has_value()},
        {"recompute=selective", plan.recompute == Recompute::selective}}};
   for (const auto& [name, asked] : others) {
     if (!asked) continue;

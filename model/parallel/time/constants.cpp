@@ -206,9 +206,17 @@ AttentionKernel parse_attention(std::string_view word) {
 
 TensorOverlap parse_tensor_overlap(std::string_view word) {
   if (word == "pieces") return TensorOverlap::pieces;
+  if (word == "compiled") return TensorOverlap::compiled;
   if (word == "buffers") return TensorOverlap::buffers;
+  throw ConfigError(fmt::format(
+      "{} sends no messages. Write pieces, compiled or buffers, or leave it out.", word));
+}
+
+Compiling parse_compiling(std::string_view word) {
+  if (word == "on_request") return Compiling::on_request;
+  if (word == "always") return Compiling::always;
   throw ConfigError(
-      fmt::format("{} sends no messages. Write pieces or buffers, or leave it out.", word));
+      fmt::format("{} says not when. Write on_request or always, or leave it out.", word));
 }
 
 Passes read_passes(const ConfigMap& map, std::string_view key) {
@@ -228,21 +236,24 @@ memory::StateBytes read_states(const ConfigMap& map) {
           static_cast<double>(bytes[4])};
 }
 
+StepWork read_work(const ConfigMap& map) {
+  return {.norms = read_passes(map, "norms"),
+          .copies = read_passes(map, "copies"),
+          .activation = read_passes(map, "activation"),
+          .launches = map.number("launches", {1, 1000}),
+          .loss_bytes = map.number("loss", {1, 1000})};
+}
+
 /// Counts and traits of a family that has its own.
 Family read_traits(const ConfigMap& map) {
-  map.allow_only({"name",        "words",        "memory",   "runs",           "norms",
-                  "copies",      "activation",   "launches", "loss",           "states",
-                  "attention",   "compiled",     "overlaps", "tensor_overlap", "one_queue",
-                  "ties_tables", "frees_blocks", "fitted",   "eager",          "newer"});
+  map.allow_only({"name", "words", "memory", "runs", "norms", "copies", "activation", "launches",
+                  "loss", "states", "attention", "compiles", "overlaps", "newer", "tensor_overlap",
+                  "one_queue", "ties_tables", "frees_blocks", "fitted"});
   Family read;
-  read.norms = read_passes(map, "norms");
-  read.copies = read_passes(map, "copies");
-  read.activation = read_passes(map, "activation");
-  read.launches = map.number("launches", {1, 1000});
-  read.loss_bytes = map.number("loss", {1, 1000});
+  read.own_work = read_work(map);
   read.state_bytes = read_states(map);
   read.attention = read_word(map, "attention", parse_attention);
-  read.compiled = map.flag_or("compiled", false);
+  if (map.has("compiles")) read.compiling = read_word(map, "compiles", parse_compiling);
   read.overlaps = map.flag_or("overlaps", false);
   if (map.has("tensor_overlap")) {
     read.tensor_overlap = read_word(map, "tensor_overlap", parse_tensor_overlap);
@@ -251,18 +262,19 @@ Family read_traits(const ConfigMap& map) {
   read.ties_tables = map.flag_or("ties_tables", false);
   read.frees_blocks = map.flag_or("frees_blocks", false);
   read.fitted = map.flag_or("fitted", true);
-  read.eager = map.text_or("eager", "");
   read.newer = map.text_or("newer", "");
   return read;
 }
 
-/// One that computes as a family before it, and keeps memory or runs plans otherwise.
+/// One that computes as a family before it, never compiled, and keeps memory or runs plans
+/// otherwise.
 Family read_kin(const ConfigMap& map, const std::vector<Family>& before) {
   map.allow_only({"name", "words", "memory", "runs", "as", "fitted"});
   const auto found = std::ranges::find(before, map.name("as"), &Family::name);
   if (found == before.end())
     map.refuse("as", "not a family before it", "Name one, or write counts.");
   Family read = *found;
+  read.compiling = Compiling::never;
   read.fitted = map.flag_or("fitted", read.fitted);
   return read;
 }
@@ -295,9 +307,7 @@ int fitted_trainings(const ConfigMap& file) {
 /// Throws for the name of a family that there is not.
 void check_families(const ParallelTimeFile& file) {
   static_cast<void>(file.family(file.other));
-  static_cast<void>(file.family(file.other_compiled));
   for (const Family& one : file.families) {
-    if (!one.eager.empty()) static_cast<void>(file.family(one.eager));
     if (!one.newer.empty()) static_cast<void>(file.family(one.newer));
   }
 }
@@ -324,14 +334,8 @@ memory::Implementation ParallelTimeFile::implementation_of(std::string_view fram
 const Family* ParallelTimeFile::named_family(const FamilyQuestion& question) const {
   const Family* found = family_of_words(question.framework);
   if (found == nullptr) return nullptr;
-  if (!found->eager.empty() && question.compile == false) return &family(found->eager);
-  if (question.compile == true && !found->compiled) return &family(other_compiled);
   if (!found->newer.empty() && question.is_newer) return &family(found->newer);
   return found;
-}
-
-const Family& ParallelTimeFile::other_family(const FamilyQuestion& question) const {
-  return family(question.compile == true ? other_compiled : other);
 }
 
 TimeConstants reached_by(const Family& family, TimeConstants constants) {
@@ -363,7 +367,7 @@ const Family& ParallelTimeFile::family(std::string_view name) const {
 ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
   const ConfigMap file = ConfigMap::load(path);
   file.allow_only({"schema", "version", "cases", "sets", "fitted", "fixed", "without", "interval",
-                   "waiting", "measured", "recompute", "families", "other", "other_compiled"});
+                   "waiting", "measured", "recompute", "compiled_steps", "families", "other"});
   if (file.text("schema") != "dlscale.parallel_times") {
     file.refuse("schema", "another kind of file", "Name a model of parallel times.");
   }
@@ -379,11 +383,13 @@ ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
   read_sourced(file.map("waiting"), waiting_keys, read.waiting);
   read_sourced(file.map("measured"), measured_keys, read.measured);
   read_sourced(file.map("recompute"), recompute_keys, read.recompute);
+  const ConfigMap compiled = file.map("compiled_steps");
+  compiled.allow_only({"norms", "copies", "activation", "launches", "loss"});
   for (const ConfigMap& one : file.maps("families")) {
     read.families.push_back(read_family(one, read.families));
+    read.families.back().compiled_work = read_work(compiled);
   }
   read.other = file.text("other");
-  read.other_compiled = file.text("other_compiled");
   check_families(read);
   return read;
 }

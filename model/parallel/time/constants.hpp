@@ -1,7 +1,6 @@
 #pragma once
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <regex>
 #include <span>
 #include <string>
@@ -148,17 +147,30 @@ struct RecomputeChances {
 /// Kernels of attention: `in_memory` writes scores to memory, all others are fused.
 enum class AttentionKernel { in_memory, triton, flash2, native };
 
-/// How a framework sends messages of tensors under products, where it can.
+/// How messages of tensors run under products.
 enum class TensorOverlap {
   none,
-  pieces,   ///< products are cut, and pieces sent (asynchronous tensor parallelism)
-  buffers,  ///< through user buffers (Megatron's --tp-comm-overlap)
+  pieces,    ///< the host launches pieces of products (nanotron)
+  compiled,  ///< one call of a compiled step launches all pieces (torchtitan, XLA)
+  buffers,   ///< through user buffers (Megatron's --tp-comm-overlap)
 };
+
+/// When a family compiles its steps.
+enum class Compiling { never, on_request, always };
 
 /// A count forward and backward.
 struct Passes {
   double forward = 0;
   double backward = 0;
+};
+
+/// Work that a step does beside products and the core of attention.
+struct StepWork {
+  Passes norms = {};   ///< elements read or written by norms and residuals, a feature of a token
+  Passes copies = {};  ///< by copies in attention
+  Passes activation = {};  ///< by the activation, an inner feature
+  double launches = 0;     ///< of a layer forward
+  double loss_bytes = 0;   ///< bytes read or written a logit
 };
 
 /// Habits of a family of frameworks.
@@ -167,24 +179,24 @@ struct Family {
   std::regex words;    ///< that a framework's name has, whatever the case of its letters
   std::string memory;  ///< name of its memory::Implementation
   std::string runs;    ///< the framework whose plans it runs, as `plan` knows them; empty: unknown
-  Passes norms = {};   ///< elements read or written by norms and residuals, a feature of a token
-  Passes copies = {};  ///< by copies in attention
-  Passes activation = {};               ///< by the activation, an inner feature
-  double launches = 0;                  ///< of a layer forward
-  double loss_bytes = 0;                ///< bytes read or written a logit
+  StepWork own_work = {};               ///< as it is published
+  StepWork compiled_work = {};          ///< where it compiles on request
   memory::StateBytes state_bytes = {};  ///< where a run does not say them
   AttentionKernel attention = AttentionKernel::native;
-  bool compiled = false;  ///< the step is compiled
+  Compiling compiling = Compiling::never;
   bool overlaps = false;  ///< hides messages of tensors and experts unless a plan says else
   TensorOverlap tensor_overlap = TensorOverlap::none;
   bool one_queue = false;     ///< messages and kernels are ordered; the update is not fused
   bool ties_tables = false;   ///< words are decoded by the table that encodes them
   bool frees_blocks = false;  ///< a full allocator gives blocks back and asks for them again
   bool fitted = true;         ///< trainings decided it
-  std::string eager = {};     ///< family of a step that is not compiled; empty: this one
   std::string newer = {};     ///< family on Hopper and after, or in few bits; empty: this one
-  [[nodiscard]] bool fuses_casts() const { return overlaps || compiled; }
-  [[nodiscard]] bool gathers_under_forward() const { return overlaps || compiled; }
+  /// The work of a step, which `compiled` says to be compiled or not.
+  [[nodiscard]] const StepWork& work(bool compiled) const {
+    return compiled && compiling == Compiling::on_request ? compiled_work : own_work;
+  }
+  [[nodiscard]] bool fuses_casts(bool compiled) const { return overlaps || compiled; }
+  [[nodiscard]] bool gathers_under_forward(bool compiled) const { return overlaps || compiled; }
 };
 
 /// The constants that a family reaches: one that no training decided is slower in all that it
@@ -203,9 +215,8 @@ std::span<const TimeConstantKey> fitted_time_constants();
 
 /// The facts of a run that decide its family.
 struct FamilyQuestion {
-  std::string framework;             ///< free text
-  std::optional<bool> compile = {};  ///< empty: not stated
-  bool is_newer = false;             ///< on Hopper and after, without CUDA, or in few bits
+  std::string framework;  ///< free text
+  bool is_newer = false;  ///< on Hopper and after, without CUDA, or in few bits
 };
 
 /// The file configs/models/parallel.yaml.
@@ -219,16 +230,14 @@ struct ParallelTimeFile {
   MeasuredConstants measured = {};
   RecomputeChances recompute = {};
   std::vector<Family> families = {};
-  std::string other = {};           ///< family of frameworks that none names
-  std::string other_compiled = {};  ///< the same where a run is compiled
-  int trainings = 0;                ///< that constants were fitted to
+  std::string other = {};  ///< family of frameworks that none names
+  int trainings = 0;       ///< that constants were fitted to
 
   /// Constants of the fit without the set, if one was made, else those of the fit to all.
   [[nodiscard]] const TimeConstants& constants_for(std::string_view set) const;
-  /// The first family whose words the framework has, as `eager` and `newer` change it. nullptr if
-  /// no words match; other_family() is meant then.
+  /// The first family whose words the framework has, as `newer` changes it. nullptr if no words
+  /// match; `other` is meant then.
   [[nodiscard]] const Family* named_family(const FamilyQuestion& question) const;
-  [[nodiscard]] const Family& other_family(const FamilyQuestion& question) const;
   /// The first family whose words the framework has, whatever it runs on: its `memory` and `runs`
   /// count. nullptr if no words match.
   [[nodiscard]] const Family* family_of_words(std::string_view framework) const;

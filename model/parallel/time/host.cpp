@@ -15,8 +15,9 @@ LayerCalls layer_calls(const TimeConstants& constants, const Family& family,
                        bool has_few_bits) {
   const bool is_split = plan.tensor > 1;
   LayerCalls calls;
-  double launches = family.launches;
-  if (is_split && plan.async_tensor) launches += constants.async_launches;
+  const bool has_pieces = plan.tensor_overlap == TensorOverlap::pieces;
+  double launches = family.work(plan.compiled).launches;
+  if (is_split && has_pieces) launches += constants.async_launches;
   if (has_few_bits) launches += constants.cast_launches;
   if (shape.experts) launches += constants.expert_launches;
   calls.forward.launches = launches;
@@ -28,19 +29,18 @@ LayerCalls layer_calls(const TimeConstants& constants, const Family& family,
   double backward = 0;
   if (is_split) {
     forward = plan.sequence_parallel ? 4 : 2;
-    backward = plan.sequence_parallel ? (plan.async_tensor ? 6 : 5) : 2;
+    backward = plan.sequence_parallel ? (has_pieces ? 6 : 5) : 2;
   }
   calls.forward.collectives = forward + both + (plan.sharded_weights ? 1 : 0);
   calls.backward.collectives = backward + both + (plan.sharded_weights ? 2 : 0);
   return calls;
 }
 
-double host_time(const TimeConstants& constants, const Family& family, const PlanSizes& plan,
-                 const HostCalls& calls) {
+double host_time(const TimeConstants& constants, const PlanSizes& plan, const HostCalls& calls) {
   const bool has_others = plan.sharded_weights || plan.experts > 1 || plan.context > 1;
   const double meet =
       std::max(std::log2(std::max(plan.tensor, 2.0)), has_others ? 1.0 : 0.0) / whole_node;
-  const double factor = family.compiled ? constants.compiled_host : 1;
+  const double factor = plan.compiled ? constants.compiled_host : 1;
   return factor *
          (calls.launches * constants.launch + calls.collectives * constants.host_collective * meet);
 }

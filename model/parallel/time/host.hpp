@@ -23,8 +23,7 @@ LayerCalls layer_calls(const TimeConstants& constants, const Family& family,
 /// Seconds of the host: h (launches · launch + collectives · host_collective · meet), with
 /// meet = max(log2 t, [a collective beside those of t]) / 3, since the hosts of a group meet, and
 /// h = compiled_host for compiled steps, else 1. [derived]
-double host_time(const TimeConstants& constants, const Family& family, const PlanSizes& plan,
-                 const HostCalls& calls);
+double host_time(const TimeConstants& constants, const PlanSizes& plan, const HostCalls& calls);
 
 /// The greater of two times that run side by side, (x^p + y^p)^(1/p) with p = host_power.
 double slower_of(const TimeConstants& constants, double device, double host);

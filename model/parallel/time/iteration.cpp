@@ -25,7 +25,8 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan) {
   const double message = table_message(setting, plan, sizes);
   double head =
       linear_time(setting.rates, setting.rates.whole, sizes.tokens, words, sizes.hidden).total() +
-      setting.family->loss_bytes * constants.loss * sizes.tokens * words / setting.rates.memory +
+      setting.family->work(plan.compiled).loss_bytes * constants.loss * sizes.tokens * words /
+          setting.rates.memory +
       message;
   if (is_split) {
     head += 3 * setting.collectives.all_reduce({plan.tensor, plan.strides().tensor},
@@ -34,7 +35,7 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan) {
   const double embedding =
       constants.embedding_bytes * sizes.tokens * sizes.hidden / setting.rates.memory + message;
   const auto host = [&](const HostCalls& calls) {
-    return host_time(constants, *setting.family, plan, alone_or_split(calls, is_split));
+    return host_time(constants, plan, alone_or_split(calls, is_split));
   };
   return {
       .embedding = slower_of(constants, embedding,
@@ -151,8 +152,9 @@ double exposed_gradients(const Setting& setting, const PlanSizes& plan, const It
   const bool hides = plan.hides_gradients && !setting.family->one_queue;
   const PassTime& layer = time.layer.layer;
   const double backward = hides ? time.busiest_layers * layer.backward : 0;
-  const double forward =
-      hides && setting.family->gathers_under_forward() ? time.busiest_layers * layer.forward : 0;
+  const double forward = hides && setting.family->gathers_under_forward(plan.compiled)
+                             ? time.busiest_layers * layer.forward
+                             : 0;
   const double last = exposed(setting, gradient_messages(setting, plan, own), backward + forward);
   if (!scatters_each_micro_batch(plan)) return last;
   const double scatter =

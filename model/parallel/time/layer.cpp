@@ -88,8 +88,8 @@ LayerTime layer_without_gathers(const Setting& setting, const PlanSizes& plan) {
 
   const LayerCalls calls =
       layer_calls(constants, *setting.family, setting.shape, plan, setting.rates.has_few_bits());
-  time.host = PassTime{host_time(constants, *setting.family, plan, calls.forward),
-                       host_time(constants, *setting.family, plan, calls.backward)} +
+  time.host = PassTime{host_time(constants, plan, calls.forward),
+                       host_time(constants, plan, calls.backward)} +
               mixed_queue(setting, plan);
   const double gap = calls.forward.launches * constants.gap;
   PassTime gaps{gap, constants.backward_launches * gap};

@@ -40,7 +40,7 @@ struct LayerTime {
 
 /// A layer forward F and backward B:
 ///   D = products + attention + element-wise + gaps;   F = slower(D_f + messages, host)
-///   messages   sequence parallel: 4 gathers forward, 5 (6 async) backward; else 2 all-reduces
+///   messages   sequence parallel: 4 gathers forward, 5 (6 in pieces) backward; else 2 all-reduces
 ///              each; less the hidden part of the smaller of them and the products
 ///   experts    2 all-to-all a pass; context: what a ring of keys and values exceeds attention by
 ///   full       backward computes forward again; block: recompute_share of it

@@ -22,11 +22,9 @@ double least(double one, double other) {
 
 /// The part of tensor messages that runs under products, where these are long enough.
 double hidden_part(const Setting& setting, const PlanSizes& plan) {
-  const Family& family = *setting.family;
-  const bool buffers = family.tensor_overlap == TensorOverlap::buffers && plan.sequence_parallel &&
-                       plan.tensor_overlap.value_or(family.overlaps);
-  if (buffers) return setting.constants.hidden_engine;
-  return plan.async_tensor ? setting.constants.hidden_async : 0;
+  if (plan.tensor_overlap == TensorOverlap::none) return 0;
+  return plan.tensor_overlap == TensorOverlap::buffers ? setting.constants.hidden_engine
+                                                       : setting.constants.hidden_async;
 }
 
 Exposed tensor_messages(const Setting& setting, const PlanSizes& plan, const LayerSizes& sizes,
@@ -37,7 +35,7 @@ Exposed tensor_messages(const Setting& setting, const PlanSizes& plan, const Lay
   PassTime sent;
   if (plan.sequence_parallel) {
     const double gather = setting.collectives.all_gather(group, bytes);
-    sent = {4 * gather, (plan.async_tensor ? 6 : 5) * gather};
+    sent = {4 * gather, (plan.tensor_overlap == TensorOverlap::pieces ? 6 : 5) * gather};
   } else {
     const double reduce = setting.collectives.all_reduce(group, bytes);
     sent = {2 * reduce, 2 * reduce};

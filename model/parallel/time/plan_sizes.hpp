@@ -5,6 +5,7 @@
 
 #include "core/parallel/plan.hpp"
 #include "model/memory/transformer_shape.hpp"
+#include "model/parallel/time/constants.hpp"
 
 namespace dlscale::model::parallel_time {
 
@@ -30,10 +31,9 @@ struct PlanSizes {
   int zero = 0;              ///< 0 … 3
   double zero_group = 0;     ///< replicas that share one copy of what is sharded; 0: all
   bool sequence_parallel = false;
-  bool async_tensor = false;  ///< tensor messages are cut and sent under products
-  /// Tensor messages run under products through user buffers; absent: where the family does so.
-  std::optional<bool> tensor_overlap = {};
-  bool sharded_weights = false;  ///< FSDP or ZeRO 3
+  TensorOverlap tensor_overlap = TensorOverlap::none;  ///< of messages under products
+  bool compiled = false;                               ///< the step is
+  bool sharded_weights = false;                        ///< FSDP or ZeRO 3
   /// Sharded weights of a pipeline's stage are gathered once a step, and its gradients are whole
   /// until then (memory::Implementation).
   bool keeps_gathered_stage = false;

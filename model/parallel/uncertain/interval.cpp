@@ -50,7 +50,8 @@ double unseen_variance(const IntervalConstants& constants, const Setting& settin
   add(crosses, constants.experts_across);
   add(setting.shape.latent.has_value(), constants.latent);
   add(plan.context > 1, constants.context);
-  add(!setting.family->fitted, constants.new_family);
+  const bool is_compiled_anew = plan.compiled && setting.family->compiling == Compiling::on_request;
+  add(!setting.family->fitted || is_compiled_anew, constants.new_family);
   add(static_cast<double>(setting.shape.hidden) > many_features ||
           setting.collectives.links().gpus > many_gpus,
       constants.large);

@@ -134,7 +134,14 @@ double micro_batches(const ScalingCase& training, double global_batch, double da
   return std::max(1.0, std::nearbyint(global_batch / sample / (data * micro_batch)));
 }
 
-PlanSizes sizes_of(const ScalingCase& training) {
+/// A run that sent messages under products did so in pieces, unless its family knows another way.
+TensorOverlap measured_overlap(const Family& family, std::optional<bool> asked,
+                               const PlanSizes& plan) {
+  const TensorOverlap own = overlap_of(family, asked, plan);
+  return asked == true && own == TensorOverlap::none ? TensorOverlap::pieces : own;
+}
+
+PlanSizes sizes_of(const ScalingCase& training, const Family& family) {
   const CaseParallelism& split = training.run.parallel;
   PlanSizes plan;
   plan.tensor = split.tp;
@@ -148,7 +155,8 @@ PlanSizes sizes_of(const ScalingCase& training) {
   plan.zero = split.zero_stage.value_or(0);
   // No framework cuts tensors and experts at once without it.
   plan.sequence_parallel = split.sequence_parallel.value_or(split.tp > 1 && split.ep > 1);
-  plan.async_tensor = split.async_tp.value_or(false);
+  plan.compiled = is_compiled(family, split.compile, training.run.framework);
+  plan.tensor_overlap = measured_overlap(family, split.async_tp, plan);
   plan.sharded_weights =
       training.run.synchronisation == cases::Synchronisation::fsdp || plan.zero >= 3;
   plan.hides_gradients = training.run.overlap != cases::Overlap::none;
@@ -218,13 +226,12 @@ ParallelTraining parallel_training(const ScalingCase& training, const DeviceCata
   const DeviceSheet& sheet = devices.at(training.cluster.gpu);
   const DeviceFacts facts = device_facts(sheet, constants);
   const DeviceRates rates = device_rates(facts, parse_precision(training.precision), constants);
-  const NamedFamily family =
-      family_of(file, training.run.framework, training.run.parallel.compile.value_or(false), rates);
+  const NamedFamily family = family_of(file, training.run.framework, rates);
   ParallelTraining read(Setting{
       constants, family.family,
       kernel_on(family.family->attention, facts.capability, training.run.attention == "flash"),
       rates, Collectives(constants, links_of(training)), shape});
-  read.plan = sizes_of(training);
+  read.plan = sizes_of(training, *family.family);
   read.plan.keeps_gathered_stage =
       file.implementation_of(training.run.framework).keeps_gathered_stage;
   if (training.sample_unit == "token") {

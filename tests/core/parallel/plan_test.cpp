@@ -89,6 +89,7 @@ ParallelPlan random_plan(std::mt19937& random) {
   if (random() % 2 == 0) plan.zero_group = up_to(9);
   plan.recompute = all_recomputes[random() % all_recomputes.size()];
   plan.recompute_layers = up_to(4) - 1;
+  if (random() % 2 == 0) plan.compile = random() % 2 == 0;
   plan.optimizer = all_optimizers[random() % all_optimizers.size()];
   plan.bytes = {up_to(9) / 4.0, up_to(9) / 3.0, up_to(9) / 7.0, up_to(9) * 1.0, {}};
   if (random() % 2 == 0) plan.bytes.moments = up_to(9) * 0.7;

@@ -140,16 +140,10 @@ TEST(Frameworks, AreKnownByTheirWords) {
     EXPECT_EQ(parallel_times().implementation_of(one.text).name, one.memory) << one.text;
   }
   EXPECT_EQ(parallel_times().family_of_words("own engine"), nullptr);
-  const auto named = [](const char* text, std::optional<bool> compile) {
-    return parallel_times().named_family({text, compile, true})->name;
-  };
-  EXPECT_EQ(named("PyTorch FSDP", {}), "fsdp");
-  EXPECT_EQ(named("PyTorch FSDP", true), "compiled_torch");
-  EXPECT_EQ(named("torchtitan", {}), "compiled_torch");
-  EXPECT_EQ(named("torchtitan", false), "modules");
   EXPECT_EQ(parallel_times().implementation_of("own engine").name, "modules");
   const Family& kin = parallel_times().family("deepspeed");
-  EXPECT_EQ(kin.launches, parallel_times().family("modules").launches);
+  EXPECT_EQ(kin.own_work.launches, parallel_times().family("modules").own_work.launches);
+  EXPECT_EQ(kin.compiling, Compiling::never);
   EXPECT_TRUE(kin.one_queue && !kin.frees_blocks);
 }
 

@@ -41,8 +41,8 @@ class Asked {
     question_.global_batch = std::llround(training.global_batch);
     question_.precision = parse_precision(training.precision);
     question_.framework = training.run.framework;
-    question_.compiled = training.run.parallel.compile;
-    if (training.run.parallel.async_tp == true) plan_.tensor_overlap = true;
+    if (training.run.parallel.compile) plan_.compile = training.run.parallel.compile;
+    if (training.run.parallel.async_tp) plan_.tensor_overlap = training.run.parallel.async_tp;
     hardware_.device = sheets().at(training.cluster.gpu);
     hardware_.memory = usable_memory(hardware_.device.memory).si();
     hardware_.links = read_.setting.collectives.links();

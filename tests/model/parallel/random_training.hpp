@@ -51,7 +51,9 @@ class RandomTrainings {
     is.chunks = is.stages > 1 ? among({1, 2}) : 1;
     is.zero = static_cast<int>(among({0, 1, 2, 3}));
     is.sequence_parallel = coin();
-    is.async_tensor = coin();
+    is.tensor_overlap = coin()   ? TensorOverlap::none
+                        : coin() ? TensorOverlap::pieces
+                                 : TensorOverlap::compiled;
     is.sharded_weights = is.zero == 3;
     is.hides_gradients = coin();
     is.both_directions = coin();

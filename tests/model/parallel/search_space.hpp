@@ -60,6 +60,9 @@ inline std::vector<SlowPlan> all_plans(const SearchQuestion& question, const Clu
     const double need = question.fit == Fit::surely ? peak.high : peak.bytes;
     plan.tensor_overlap.reset();
     const parallel_time::Family& family = *setting.family;
+    if (ways != nullptr && family.compiling == parallel_time::Compiling::on_request) {
+      plan.compile = true;
+    }
     if (plan.sequence_parallel && family.tensor_overlap == parallel_time::TensorOverlap::buffers &&
         !family.overlaps) {
       plan.tensor_overlap = true;
