@@ -300,6 +300,7 @@ SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& sizes) {
   return known_parts(sharded_, sizes, [&] {
     Parts gathered = parts;
     gathered.layer = parallel_time::with_gathers(job_->setting, sizes, parts.layer);
+    gathered.tables = parallel_time::table_time(job_->setting, sizes);
     return gathered;
   });
 }

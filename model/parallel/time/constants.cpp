@@ -67,6 +67,8 @@ constexpr std::array fixed_keys{
     TimeConstantKey{"accumulation_bytes", &TimeConstants::accumulation_bytes},
     TimeConstantKey{"unfused_update", &TimeConstants::unfused_update},
     TimeConstantKey{"wide_gradient", &TimeConstants::wide_gradient},
+    TimeConstantKey{"gather_copies", &TimeConstants::gather_copies},
+    TimeConstantKey{"gradient_copies", &TimeConstants::gradient_copies},
     TimeConstantKey{"crossed_message", &TimeConstants::crossed_message},
     TimeConstantKey{"head_launches", &TimeConstants::head_launches},
     TimeConstantKey{"head_collectives", &TimeConstants::head_collectives},

@@ -71,6 +71,8 @@ struct TimeConstants {
   double accumulation_bytes = 1;  ///< bytes a parameter and micro-batch, where sums are apart
   double unfused_update = 1;      ///< traffic of an update that is not fused over one that is
   double wide_gradient = 1;       ///< bytes of a gradient that is summed once a step
+  double gather_copies = 1;       ///< bytes a sharded weight that a gather copies
+  double gradient_copies = 1;     ///< times the bytes of a sharded gradient, beside casts
   double crossed_message = 1;     ///< start of a message of stages across nodes over one in a node
   double head_launches = 1;       ///< launches of the head and the loss
   double head_collectives = 1;    ///< collectives of the head and the loss that the host calls

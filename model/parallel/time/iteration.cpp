@@ -37,11 +37,19 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan) {
   const auto host = [&](const HostCalls& calls) {
     return host_time(constants, plan, alone_or_split(calls, is_split));
   };
-  return {
-      .embedding = slower_of(constants, embedding,
-                             host({constants.embedding_launches, constants.embedding_collectives})),
-      .head =
-          slower_of(constants, head, host({constants.head_launches, constants.head_collectives}))};
+  const double table = memory::table_parameters(setting.shape) / plan.tensor;
+  const bool is_tied = plan.stages == 1 && setting.shape.tied_embeddings;
+  const auto sharded = [&](double seconds, double forward, double parameters) {
+    const PassTime pass{forward * seconds, (1 - forward) * seconds};
+    return sharded_pass(setting, plan, pass, {.dense = parameters}).total();
+  };
+  return {.embedding = sharded(
+              slower_of(constants, embedding,
+                        host({constants.embedding_launches, constants.embedding_collectives})),
+              embedding_forward, table),
+          .head = sharded(slower_of(constants, head,
+                                    host({constants.head_launches, constants.head_collectives})),
+                          head_forward, is_tied ? 0 : table)};
 }
 
 namespace {
@@ -162,6 +170,13 @@ double exposed_gradients(const Setting& setting, const PlanSizes& plan, const It
   return (plan.micro_batches - 1) * scatter + std::max(last, scatter);
 }
 
+/// Seconds of copies of a stage that stays gathered, once a step.
+double stage_copies(const Setting& setting, const PlanSizes& plan,
+                    const memory::RankParameters& own) {
+  if (!plan.keeps_stage()) return 0;
+  return shard_copies(setting, own.total(), setting.constants.wide_gradient).total();
+}
+
 }  // namespace
 
 IterationTime iteration_time(const Setting& setting, const PlanSizes& plan) {
@@ -178,7 +193,8 @@ IterationTime iteration_time(const Setting& setting, const PlanSizes& plan, cons
   visit_stages(setting, plan, [&](const memory::RankParameters& own) {
     time.update = std::max(time.update, update_time(setting, plan, time.busiest_layers, own));
     time.exposed_gradients =
-        std::max(time.exposed_gradients, exposed_gradients(setting, plan, time, own));
+        std::max(time.exposed_gradients,
+                 exposed_gradients(setting, plan, time, own) + stage_copies(setting, plan, own));
   });
   const double nodes =
       std::max(1.0, setting.collectives.links().gpus / setting.collectives.links().node_gpus);

@@ -18,7 +18,11 @@ struct IterationTime {
   double busiest_layers = 0;  ///< of the stage that has most
 };
 
-/// Seconds of the tables of words for one micro-batch.
+inline constexpr double embedding_forward = 1.0 / 2;  ///< it reads forward what it writes backward
+inline constexpr double head_forward = 1.0 / 3;       ///< one product of three
+
+/// Seconds of the tables of words for one micro-batch, each a sharded_pass(). A tied table is
+/// gathered and scattered once.
 struct TableTime {
   double embedding = 0;  ///< forward and backward
   double head = 0;       ///< the same, with the loss
@@ -33,9 +37,9 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan);
 ///               x = stage_message (1.5 across nodes) + bytes / link
 ///   update      update_bytes own / shards / M, twice where it is not fused; 12 tensors a layer
 ///   gradients   all-reduce, or from ZeRO 1 on scatter_time() and a gather; a stage that stays
-///               gathered: gathered and scattered once; less what backward hides. ZeRO 2 scatters
-///               the gradients of each micro-batch, hidden by its own backward. Experts go to the
-///               ranks that hold the same ones (layer_messages.hpp)
+///               gathered: gathered and scattered once; less what backward hides, and with
+///               shard_copies(). ZeRO 2 scatters the gradients of each micro-batch, hidden by its
+///               own backward. Experts go to the ranks that hold the same ones (layer_messages.hpp)
 ///   total       (pipeline + gradients + update)(1 + stragglers log2(nodes))
 /// The pipeline's form stands for 1F1B and its kin; simulate() of model/parallel/pipeline times
 /// lists of operations. [derived]

@@ -12,11 +12,6 @@ namespace {
 
 using parallel::Recompute;
 
-// Counts of what FSDP copies. [results/published/parallel/OTHER_SOURCES.md]
-constexpr double gather_copies = 6;    ///< bytes a weight: received, sent on, and read as shards
-constexpr double cast_read = 2;        ///< bytes of a gradient, read to cast it
-constexpr double gradient_copies = 5;  ///< cast, scaled (2), and scattered (2): times its bytes
-
 /// Collectives in a node that queue behind messages of stages, on slow networks.
 PassTime mixed_queue(const Setting& setting, const PlanSizes& plan) {
   const Links& links = setting.collectives.links();
@@ -51,13 +46,6 @@ double beside(double pass, double gathers, double interference) {
                                        std::min(1.0, gathers / std::max(pass, 1e-12));
 }
 
-/// Seconds in which a device copies the weights and gradients of a layer that it holds a shard of.
-PassTime shard_copies(const Setting& setting, const PlanSizes& plan, double parameters) {
-  const double second = setting.constants.shard_copies * parameters / setting.rates.memory;
-  return {gather_copies * second,
-          (gather_copies + cast_read + gradient_copies * plan.gradient_bytes) * second};
-}
-
 memory::RankParameters mean_parameters(const memory::TransformerShape& shape,
                                        const PlanSizes& plan) {
   const auto layers = static_cast<double>(shape.layers);
@@ -69,6 +57,27 @@ memory::RankParameters mean_parameters(const memory::TransformerShape& shape,
 }
 
 }  // namespace
+
+PassTime shard_copies(const Setting& setting, double parameters, double gradient_bytes) {
+  const TimeConstants& constants = setting.constants;
+  constexpr double weight_bytes = 2;  // which its gradient has, before it is cast
+  const double cast = gradient_bytes > weight_bytes ? weight_bytes + gradient_bytes : 0;
+  const double byte = constants.shard_copies * parameters / setting.rates.memory;
+  return {constants.gather_copies * byte,
+          (constants.gather_copies + cast + constants.gradient_copies * gradient_bytes) * byte};
+}
+
+PassTime sharded_pass(const Setting& setting, const PlanSizes& plan, const PassTime& pass,
+                      const memory::RankParameters& parameters) {
+  if (!plan.gathers_layers()) return pass;
+  const Collectives& send = setting.collectives;
+  const double gather = gather_time(send, plan, parameters);
+  const double scatter = scatter_time(send, plan, parameters, plan.gradient_bytes);
+  const PassTime copied = pass + shard_copies(setting, parameters.total(), plan.gradient_bytes);
+  const double interference = setting.constants.interference;
+  return {beside(copied.forward, gather, interference),
+          beside(copied.backward, gather + scatter, interference)};
+}
 
 LayerTime layer_without_gathers(const Setting& setting, const PlanSizes& plan) {
   const TimeConstants& constants = setting.constants;
@@ -106,12 +115,7 @@ LayerTime with_gathers(const Setting& setting, const PlanSizes& plan, LayerTime 
   const Collectives& send = setting.collectives;
   time.gather = gather_time(send, plan, time.parameters);
   time.scatter = scatter_time(send, plan, time.parameters, plan.gradient_bytes);
-  if (plan.gathers_layers()) {
-    const double interference = setting.constants.interference;
-    const PassTime pass = time.layer + shard_copies(setting, plan, time.parameters.total());
-    time.layer = {beside(pass.forward, time.gather, interference),
-                  beside(pass.backward, time.gather + time.scatter, interference)};
-  }
+  time.layer = sharded_pass(setting, plan, time.layer, time.parameters);
   return time;
 }
 

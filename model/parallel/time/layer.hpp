@@ -46,16 +46,26 @@ struct LayerTime {
 ///   full       backward computes forward again; block: recompute_share of it
 ///   selective  the core of attention, or, with sharded weights, every second product and all
 ///              element-wise work
-///   FSDP       unless a stage stays gathered: max(F, G) + interference / 2 · min(F, G)
-///              min(1, G / F), with the gather G of weights; backward, with the scatter of
-///              gradients too. F has copies of weights, 6 bytes, and B of weights and gradients,
-///              8 + 5 of their bytes, at the memory's rate
+///   FSDP       sharded_pass()
 /// [derived]
 LayerTime layer_time(const Setting& setting, const PlanSizes& plan);
 
 /// The same without gathers of weights and scatters of gradients, which plans have in common that
 /// differ only in the ranks that share weights.
 LayerTime layer_without_gathers(const Setting& setting, const PlanSizes& plan);
+
+/// Seconds in which a device copies `parameters` that it holds a shard of, by the memory's rate:
+///   forward    c_w bytes a weight
+///   backward   c_w and, of a gradient of g bytes, c_g g, and 2 + g for a cast to more than 2
+/// c_w = gather_copies: received, sent on and read as shards; c_g = gradient_copies: scaled and
+/// scattered, each read and written. [derived; results/published/parallel/OTHER_SOURCES.md]
+PassTime shard_copies(const Setting& setting, double parameters, double gradient_bytes);
+
+/// A pass of parameters that are sharded over ranks: max(F, G) + interference / 2 · min(F, G)
+/// min(1, G / F), with the gather G of weights, and F with shard_copies(); backward, with the
+/// scatter of gradients too. The pass itself unless each micro-batch gathers. [derived]
+PassTime sharded_pass(const Setting& setting, const PlanSizes& plan, const PassTime& pass,
+                      const memory::RankParameters& parameters);
 
 /// layer_time() from layer_without_gathers() of such a plan.
 LayerTime with_gathers(const Setting& setting, const PlanSizes& plan, LayerTime time);

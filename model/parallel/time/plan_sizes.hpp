@@ -56,6 +56,10 @@ struct PlanSizes {
   [[nodiscard]] bool gathers_layers() const {
     return sharded_weights && replicas() > 1 && (stages == 1 || !keeps_gathered_stage);
   }
+  /// Whether a stage stays gathered from one step to the next.
+  [[nodiscard]] bool keeps_stage() const {
+    return sharded_weights && replicas() > 1 && !gathers_layers();
+  }
   [[nodiscard]] double gpus() const { return tensor * stages * data * context; }
   [[nodiscard]] Strides strides() const {
     return stated_strides.value_or(Strides{1, tensor, tensor, tensor * replicas()});

@@ -8,9 +8,7 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double embedding_forward = 1.0 / 2;  ///< it reads forward what it writes backward
-constexpr double head_forward = 1.0 / 3;       ///< one product of three
-constexpr double head_weights = 1.0 / 3;       ///< another one
+constexpr double head_weights = head_forward;  ///< another product of three
 
 PassParts operator*(double count, const PassParts& pass) {
   return {count * pass.kernels, count * pass.host, count * pass.messages, count * pass.recompute};

@@ -183,27 +183,92 @@ TEST(WeightGroups, OfExpertsShareTheNetworkOfTheirNode) {
   EXPECT_GE(layer.gather, 2 * layer.parameters.experts * 127 / 128 / (400e9 / 8));
 }
 
-/// Links of no time leave the copies: 6 bytes a weight forward, 8 and 5 times a gradient backward.
+/// A training that shards weights over replicas, whose links take `bandwidth` and start at once.
+Question sharded_question(RandomTrainings& random) {
+  Question of = random_question(random);
+  of.plan.zero = 3;
+  of.plan.sharded_weights = true;
+  of.plan.keeps_gathered_stage = false;
+  if (of.plan.replicas() == 1) of.plan.data = 8;
+  return of;
+}
+
+Setting with_links(const Question& of, double bandwidth) {
+  Setting setting = setting_of(of);
+  TimeConstants at_once = setting.constants;
+  at_once.node_start = at_once.network_start = at_once.slow_network_start = 1e-20;
+  setting.collectives = Collectives(
+      at_once, {.node_gpus = 8, .gpus = of.plan.gpus(), .inside = bandwidth, .network = bandwidth});
+  return setting;
+}
+
+constexpr double no_time = 1e25;
+constexpr double all_the_time = 1;
+
+/// Links of no time leave the copies: 6 bytes a weight each way, 4 times a gradient, and its cast.
 TEST(TimeAndMemory, CopyWhatIsShardedForEachMicroBatch) {
   RandomTrainings random(75);
   for (int i = 0; i < 200; ++i) {
-    Question of = random_question(random);
-    of.plan.zero = 3;
-    of.plan.sharded_weights = true;
-    of.plan.keeps_gathered_stage = false;
-    if (of.plan.replicas() == 1) continue;
-    Setting setting = setting_of(of);
-    TimeConstants at_once = setting.constants;
-    at_once.node_start = at_once.network_start = at_once.slow_network_start = 1e-20;
-    setting.collectives = Collectives(
-        at_once, {.node_gpus = 8, .gpus = of.plan.gpus(), .inside = 1e25, .network = 1e25});
+    const Question of = sharded_question(random);
+    const Setting setting = with_links(of, no_time);
     const LayerTime alone = layer_without_gathers(setting, of.plan);
     const LayerTime all = with_gathers(setting, of.plan, alone);
     const double byte = setting.constants.shard_copies * alone.parameters.total() /
                         (setting.constants.memory * setting.rates.facts.bandwidth);
+    const double backward = of.plan.gradient_bytes > 2 ? 6 + 2 + 5 * 4 : 6 + 4 * 2;
     EXPECT_NEAR(all.layer.forward, alone.layer.forward + 6 * byte, 1e-6 * all.layer.forward);
-    EXPECT_NEAR(all.layer.backward, alone.layer.backward + (8 + 5 * of.plan.gradient_bytes) * byte,
+    EXPECT_NEAR(all.layer.backward, alone.layer.backward + backward * byte,
                 1e-6 * all.layer.backward);
+  }
+}
+
+memory::RankParameters parameters_of(const Question& of, int stage) {
+  const double layers = static_cast<double>(of.shape.layers) / of.plan.stages;
+  const auto all =
+      memory::stage_parameters(of.shape, setup_of(of.plan), stage, stage * layers, layers);
+  return {all.dense, all.experts};
+}
+
+/// Tables of words are sharded as layers are, so that time grows with their parameters alike.
+TEST(TimeAndMemory, CopyAndGatherTablesAsLayers) {
+  RandomTrainings random(76);
+  for (int i = 0; i < 300; ++i) {
+    Question of = sharded_question(random);
+    of.plan.stages = of.plan.chunks = 1;
+    const memory::RankParameters all = parameters_of(of, 0);
+    const Setting quick = with_links(of, no_time);
+    Setting without = quick;
+    without.constants.shard_copies = 1e-20;
+    const double copies =
+        iteration_time(quick, of.plan).pipeline - iteration_time(without, of.plan).pipeline;
+    const double one = shard_copies(quick, all.total(), of.plan.gradient_bytes).total();
+    EXPECT_NEAR(copies / (of.plan.micro_batches * one), 1, 1e-6);
+
+    of.plan.experts = 1;
+    of.plan.tensor = 1;
+    of.plan.context = 1;
+    of.plan.data = 8;
+    const Setting slow = with_links(of, all_the_time);
+    const memory::RankParameters whole = parameters_of(of, 0);
+    const double sent = 2 * gather_time(slow.collectives, of.plan, whole) +
+                        scatter_time(slow.collectives, of.plan, whole, of.plan.gradient_bytes);
+    EXPECT_NEAR(iteration_time(slow, of.plan).pipeline / (of.plan.micro_batches * sent), 1, 1e-3);
+  }
+}
+
+/// A stage that stays gathered is copied once a step, with sums of 4 bytes.
+TEST(TimeAndMemory, CopyAGatheredStageOnce) {
+  RandomTrainings random(77);
+  for (int i = 0; i < 100; ++i) {
+    Question of = sharded_question(random);
+    of.plan.stages = 2;
+    of.plan.chunks = 1;
+    of.plan.keeps_gathered_stage = true;
+    of.shape.experts.reset();
+    of.shape.tied_embeddings = false;
+    const Setting setting = with_links(of, no_time);
+    const double copies = shard_copies(setting, parameters_of(of, 0).total(), 4).total();
+    EXPECT_NEAR(iteration_time(setting, of.plan).exposed_gradients / copies, 1, 1e-6);
   }
 }
 
