@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "core/cluster/device_memory.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/memory/stage_memory.hpp"
 
 namespace dlscale::model::memory {

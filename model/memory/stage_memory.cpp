@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/cluster/device_memory.hpp"
 #include "model/memory/kept_activations.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/memory/state_memory.hpp"
 
 namespace dlscale::model::memory {

@@ -1,4 +1,5 @@
 #include "model/sgd_iter/kernels/memory.hpp"
+#include "model/memory/library_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -100,10 +101,11 @@ TEST(MemoryNeed, AtLeastIsNeverMoreThanAbout) {
 TEST(MemoryNeed, HasLibrariesOnGpus) {
   TrainingRun run = run_of(2);
   const MemoryNeed alone = memory_need(small(), DeviceKind::gpu, run);
-  EXPECT_EQ(alone.libraries.bytes, library_memory(0).bytes);
-  EXPECT_EQ(alone.least().si(), 8 * 1514 + 8 * 176 + library_memory(0).low);
+  EXPECT_EQ(alone.libraries.bytes, memory::library_memory(0).bytes);
+  EXPECT_EQ(alone.least().si(), 8 * 1514 + 8 * 176 + memory::library_memory(0).low);
   run.ranks = 2;
-  EXPECT_EQ(memory_need(small(), DeviceKind::gpu, run).libraries.high, library_memory(1).high);
+  EXPECT_EQ(memory_need(small(), DeviceKind::gpu, run).libraries.high,
+            memory::library_memory(1).high);
   EXPECT_EQ(memory_need(small(), DeviceKind::cpu, run).libraries.bytes, 0);
 }
 
@@ -320,7 +322,7 @@ TEST(MemoryNeed, IsAboutWhatTheEngineTakes) {
 
 TEST(LargestBatch, IsTheLastThatFits) {
   const Network network = small();
-  const double libraries = library_memory(0).high;
+  const double libraries = memory::library_memory(0).high;
   for (const double memory : {libraries, libraries + 1e6, libraries + 1.234e7}) {
     for (const MemoryBound bound : {MemoryBound::least, MemoryBound::about}) {
       const int largest = largest_batch(network, DeviceKind::gpu, run_of(1), Bytes(memory), bound);

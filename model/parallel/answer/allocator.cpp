@@ -3,21 +3,15 @@
 #include <algorithm>
 
 namespace dlscale::model::parallel_time {
-namespace {
-
-constexpr double giga = 1e9;
-
-}  // namespace
-
-MemoryNeed memory_need(const TimeConstants& constants, const memory::RankMemory& memory,
-                       double device_bytes) {
+MemoryNeed memory_need(const memory::RankMemory& memory, double device_bytes) {
   const int stage = memory.worst(memory::MemoryCounter::reserved).stage;
-  return memory_need(constants, memory.peak(stage, memory::MemoryCounter::reserved), device_bytes);
+  return memory_need(memory.peak(stage, memory::MemoryCounter::reserved), memory.libraries,
+                     device_bytes);
 }
 
-MemoryNeed memory_need(const TimeConstants& constants, const memory::MemoryEstimate& reserved,
-                       double device_bytes) {
-  const double most = device_bytes - constants.library_gigabytes * giga;
+MemoryNeed memory_need(const memory::MemoryEstimate& reserved,
+                       const memory::LibraryMemory& libraries, double device_bytes) {
+  const double most = device_bytes - libraries.bytes;
   return {reserved.bytes / most, reserved.low / most};
 }
 

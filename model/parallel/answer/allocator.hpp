@@ -5,17 +5,16 @@
 namespace dlscale::model::parallel_time {
 
 /// Memory that the fullest rank reserves, with the low end of its 90 % interval, as shares of what
-/// a device leaves beside libraries (library_gigabytes: a context and communicators).
+/// a device leaves beside libraries (memory::library_memory()).
 struct MemoryNeed {
   double share = 0;
   double low = 0;  ///< ≤ share
 };
 /// `device_bytes`: usable_memory() of the device, more than those of libraries.
-MemoryNeed memory_need(const TimeConstants& constants, const memory::RankMemory& memory,
-                       double device_bytes);
+MemoryNeed memory_need(const memory::RankMemory& memory, double device_bytes);
 /// The same from what that rank reserves.
-MemoryNeed memory_need(const TimeConstants& constants, const memory::MemoryEstimate& reserved,
-                       double device_bytes);
+MemoryNeed memory_need(const memory::MemoryEstimate& reserved,
+                       const memory::LibraryMemory& libraries, double device_bytes);
 
 /// Factors on the time of an iteration by waits for memory, 1 ≤ least ≤ likely ≤ most: on the low
 /// end of its interval, on itself, and on the high end.

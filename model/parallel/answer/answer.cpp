@@ -275,7 +275,7 @@ ParallelAnswer answer_of(const ParallelTimeFile& file, const Setting& setting,
   answer.memory = memory::rank_memory(setting.shape, memory_setup_of(setting, numbered),
                                       file.implementation_of(numbered.framework));
   answer.verdict = memory::fits(answer.memory, device_bytes);
-  answer.need = memory_need(setting.constants, answer.memory, device_bytes);
+  answer.need = memory_need(answer.memory, device_bytes);
   answer.waits = waits_for_memory(file.waiting, *setting.family, answer.need);
   return answer;
 }

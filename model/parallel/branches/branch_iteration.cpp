@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/cluster/device_memory.hpp"
 #include "core/network/relu_fusion.hpp"
 #include "core/network/step.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/parallel/branches/branch_messages.hpp"
 #include "model/parallel/branches/branch_network.hpp"
 #include "model/parallel/branches/branch_regions.hpp"
@@ -248,8 +248,8 @@ memory::MemoryEstimate memory_of(const Network& network, const Machine& machine,
     if (exchange.enters) gathered += (branches - 1.0) / branches * exchange.size;
   }
   const double share = own / all;
-  const LibraryMemory libraries =
-      library_memory((run.ranks > branches ? 1 : 0) + (branches > 1 ? 1 : 0));
+  const memory::LibraryMemory libraries =
+      memory::library_memory((run.ranks > branches ? 1 : 0) + (branches > 1 ? 1 : 0));
   const auto sum = [&](Bytes states, Bytes outputs, double library) {
     return (share * (need.parameters + states) + outputs + gathered).si() + library;
   };

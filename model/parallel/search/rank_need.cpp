@@ -83,8 +83,8 @@ std::vector<StageMemory> rest_of(const memory::TransformerShape& shape,
 
 memory::MemoryEstimate rank_need(std::span<const StageMemory> states,
                                  std::span<const StageMemory> rest,
-                                 const memory::Implementation& way, const LibraryMemory& libraries,
-                                 MemoryCounter counter) {
+                                 const memory::Implementation& way,
+                                 const memory::LibraryMemory& libraries, MemoryCounter counter) {
   EXPECT(!states.empty() && states.size() == rest.size());
   StageMemory worst;
   double most = -1;

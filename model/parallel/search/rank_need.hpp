@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "core/cluster/device_memory.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/memory/rank_memory.hpp"
 
 namespace dlscale::model::parallel_search {
@@ -40,7 +40,8 @@ std::vector<memory::StageMemory> rest_of(const memory::TransformerShape& shape,
 /// The peak of a counter from both, which are of the same stages.
 memory::MemoryEstimate rank_need(std::span<const memory::StageMemory> states,
                                  std::span<const memory::StageMemory> rest,
-                                 const memory::Implementation& way, const LibraryMemory& libraries,
+                                 const memory::Implementation& way,
+                                 const memory::LibraryMemory& libraries,
                                  memory::MemoryCounter counter = memory::MemoryCounter::device);
 
 }  // namespace dlscale::model::parallel_search

@@ -143,7 +143,7 @@ void SplitSearch::keep_states(const Split& split) {
         parallel_time::memory_setup_of(framework_->training, job_->setting, at_.plan);
     if (states_.empty()) {
       stages_ = needy_stages(shape, setup);
-      libraries_ = library_memory(setup.axes());
+      libraries_ = memory::library_memory(setup.axes());
     }
     states_.push_back({sharding, states_of(shape, setup, framework_->way, stages_)});
   }
@@ -244,7 +244,7 @@ double SplitSearch::waits(const ShardedStates& states,
   const memory::MemoryEstimate reserved = rank_need(states.states, beside, framework_->way,
                                                     libraries_, memory::MemoryCounter::reserved);
   const parallel_time::MemoryNeed need =
-      parallel_time::memory_need(job_->setting.constants, reserved, job_->hardware.memory);
+      parallel_time::memory_need(reserved, libraries_, job_->hardware.memory);
   return parallel_time::waits_for_memory(*context_->waiting, *job_->setting.family, need).likely;
 }
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "core/cluster/device_memory.hpp"
 #include "model/goodput/training_cost.hpp"
 #include "model/memory/implementation.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/parallel/answer/answer.hpp"
 #include "model/parallel/pipeline/makespans.hpp"
 #include "model/parallel/search/question.hpp"
@@ -128,7 +128,7 @@ class SplitSearch {
   std::vector<Pipeline> pipelines_;
   std::vector<int> micro_batches_;
   std::vector<StageRange> stages_;  ///< that may need most memory
-  LibraryMemory libraries_;
+  memory::LibraryMemory libraries_;
   std::vector<ShardedStates> states_;
   std::vector<std::size_t> running_;  ///< pipelines without faults for the micro-batch at hand
   std::size_t pipeline_ = 0;          ///< the one at hand

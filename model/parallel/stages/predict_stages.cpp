@@ -138,7 +138,7 @@ class Staged {
   [[nodiscard]] Seconds input_time(const LayerCosts& layers) const;
   [[nodiscard]] Seconds again(const LayerCosts& layers, std::size_t first, std::size_t end) const;
   [[nodiscard]] Seconds adding(Bytes gradients) const;
-  [[nodiscard]] LibraryMemory libraries() const;
+  [[nodiscard]] memory::LibraryMemory libraries() const;
 
   const Network& whole_;    ///< for whole images
   const Network& network_;  ///< as a rank computes it
@@ -372,10 +372,10 @@ void Staged::add_errors(const NetworkParts& parts, const KernelTimes& kernels,
   errors.pipeline = pipeline_errors(plan_.stages * plan_.context);
 }
 
-LibraryMemory Staged::libraries() const {
+memory::LibraryMemory Staged::libraries() const {
   if (machine_.cluster.device.kind == DeviceKind::cpu) return {};
   constexpr std::array axes{parallel::Axis::data, parallel::Axis::context, parallel::Axis::stages};
-  return library_memory(static_cast<int>(std::ranges::count_if(
+  return memory::library_memory(static_cast<int>(std::ranges::count_if(
       axes, [&](parallel::Axis axis) { return parallel::ranks_along(axis, plan_) > 1; })));
 }
 

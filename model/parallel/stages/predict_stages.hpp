@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "core/base/units.hpp"
-#include "core/cluster/device_memory.hpp"
 #include "core/network/network.hpp"
 #include "core/parallel/plan.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/memory/rank_memory.hpp"
 #include "model/parallel/pipeline/closed_form.hpp"
 #include "model/parallel/pipeline/simulation.hpp"
@@ -53,10 +53,10 @@ struct StagedTraining : StagedIteration {
   double images_per_s = 0;
   double speedup = 0;     ///< over one device, which trains the same micro-batches one by one
   double efficiency = 0;  ///< speedup / devices
-  std::optional<StageErrors> errors;  ///< of `total`; absent for machines that were measured
-  std::vector<PartMemory> memory;     ///< by rank
-  LibraryMemory libraries = {};       ///< of each rank; 0 on processors
-  Bytes device_memory;                ///< that a rank can allocate; 0: unknown
+  std::optional<StageErrors> errors;     ///< of `total`; absent for machines that were measured
+  std::vector<PartMemory> memory;        ///< by rank
+  memory::LibraryMemory libraries = {};  ///< of each rank; 0 on processors
+  Bytes device_memory;                   ///< that a rank can allocate; 0: unknown
   std::vector<Note> notes;
   /// Ends of the 90 % interval of an iteration; `total` without one.
   [[nodiscard]] Seconds low() const;

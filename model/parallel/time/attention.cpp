@@ -6,9 +6,9 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-constexpr double block = 128;          ///< rows of scores that a kernel keeps
-constexpr double least_width = 32;     ///< of a head
-constexpr double backward_work = 2.5;  ///< five products for two
+constexpr double block = 128;          ///< rows of scores that a kernel keeps [arXiv:2307.08691]
+constexpr double least_width = 32;     ///< of a head; bounds what narrower ones lose
+constexpr double backward_work = 2.5;  ///< five products for two [arXiv:2307.08691]
 
 PassTime in_memory(const DeviceRates& rates, const TimeConstants& constants,
                    const memory::TransformerShape& shape, const PlanSizes& plan) {
@@ -19,7 +19,9 @@ PassTime in_memory(const DeviceRates& rates, const TimeConstants& constants,
                           product_time(rates, rates.whole, length, width, length, heads);
   const double pass = rates.element_bytes * heads * length * length / plan.context *
                       constants.elementwise / rates.memory;
-  return {products + 4.5 * pass, 2 * products + 5.5 * pass};
+  constexpr double forward = 4.5;  // passes of mask, softmax and dropout over scores [derived]
+  constexpr double backward = 5.5;
+  return {products + forward * pass, 2 * products + backward * pass};
 }
 
 }  // namespace
@@ -36,12 +38,12 @@ PassTime attention_time(const DeviceRates& rates, const TimeConstants& constants
                         const PlanSizes& plan, const LayerSizes& sizes) {
   if (kernel == AttentionKernel::in_memory) return in_memory(rates, constants, shape, plan);
   double share = constants.attention_native;
-  double narrow = 24;
+  double narrow = constants.narrow_native;
   if (kernel != AttentionKernel::native) {
     const bool is_first = kernel == AttentionKernel::triton;
     share = (is_first ? constants.attention_triton : constants.attention_flash2) *
             std::pow(rates.relative_flops, -constants.attention_fall);
-    narrow = is_first ? 0 : 32;
+    narrow = is_first ? 0 : constants.narrow_flash2;
   }
   const auto length = static_cast<double>(shape.sequence);
   const double slowness =

@@ -13,8 +13,8 @@ AttentionKernel kernel_on(AttentionKernel kernel, double capability, bool asks_f
 /// tokens, a heads, q and v features of all heads, t tensor- and c context-parallel ranks:
 ///   fused       b s² (q + v) / (t c) · (1 + 128 / s) · w / (P16 e), of causal scores; backward 2.5
 ///               triton: e = attention_triton F^-fall, w = 1
-///               flash2: e = attention_flash2 F^-fall, w = 1 + 32 √F / max(d, 32)
-///               native: e = attention_native,         w = 1 + 24 √F / max(d, 32)
+///               flash2: e = attention_flash2 F^-fall, w = 1 + narrow_flash2 √F / max(d, 32)
+///               native: e = attention_native,         w = 1 + narrow_native √F / max(d, 32)
 ///   in memory   b a / t products s × s × d and s × d × s, and 4.5 b a s² / (t c) elements;
 ///               backward twice the products, and 5.5
 /// [derived; shares fitted, see constants.hpp]

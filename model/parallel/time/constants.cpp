@@ -57,6 +57,9 @@ constexpr std::array fixed_keys{
     TimeConstantKey{"four_bits", &TimeConstants::four_bits},
     TimeConstantKey{"four_bit_rate", &TimeConstants::four_bit_rate},
     TimeConstantKey{"other_makers", &TimeConstants::other_makers},
+    TimeConstantKey{"greatest_share", &TimeConstants::greatest_share},
+    TimeConstantKey{"narrow_flash2", &TimeConstants::narrow_flash2},
+    TimeConstantKey{"narrow_native", &TimeConstants::narrow_native},
     TimeConstantKey{"casts", &TimeConstants::casts},
     TimeConstantKey{"fused_casts", &TimeConstants::fused_casts},
     TimeConstantKey{"compiled_host", &TimeConstants::compiled_host},
@@ -75,13 +78,13 @@ constexpr std::array fixed_keys{
     TimeConstantKey{"embedding_launches", &TimeConstants::embedding_launches},
     TimeConstantKey{"embedding_collectives", &TimeConstants::embedding_collectives},
     TimeConstantKey{"backward_launches", &TimeConstants::backward_launches},
+    TimeConstantKey{"other_launches", &TimeConstants::other_launches},
     TimeConstantKey{"async_launches", &TimeConstants::async_launches},
     TimeConstantKey{"cast_launches", &TimeConstants::cast_launches},
     TimeConstantKey{"expert_launches", &TimeConstants::expert_launches},
     TimeConstantKey{"ring_interference", &TimeConstants::ring_interference},
     TimeConstantKey{"ring_step", &TimeConstants::ring_step},
     TimeConstantKey{"probe_left", &TimeConstants::probe_left},
-    TimeConstantKey{"library_gigabytes", &TimeConstants::library_gigabytes},
 };
 
 using IntervalKey = ConstantKey<IntervalConstants>;

@@ -61,6 +61,9 @@ struct TimeConstants {
   double four_bits = 1;         ///< share of the 4-bit peak over that of 16 bits
   double four_bit_rate = 1;     ///< 4-bit peak over the 8-bit one, on devices that have it
   double other_makers = 1;      ///< share of the peak without CUDA over that with it
+  double greatest_share = 1;    ///< of the peak that products reach in the inner loop
+  double narrow_flash2 = 1;     ///< features that a narrow head loses in the second fused attention
+  double narrow_native = 1;     ///< the same in attention written for its device
   double casts = 1;             ///< bytes an element that is cast to fewer bits
   double fused_casts = 1;       ///< the same in one kernel
   double compiled_host = 1;     ///< host time of a compiled step over an eager one
@@ -79,13 +82,13 @@ struct TimeConstants {
   double embedding_launches = 1;  ///< launches of the embedding
   double embedding_collectives = 1;  ///< collectives of the embedding that the host calls
   double backward_launches = 1;      ///< launches and gaps of backward over those of forward
+  double other_launches = 1;         ///< part of backward's that makes no gradients of weights
   double async_launches = 1;         ///< launches of pieces of tensor-parallel products, a layer
   double cast_launches = 1;          ///< launches of casts to fewer bits, a layer
   double expert_launches = 1;        ///< launches to route and order tokens, a layer
   double ring_interference = 1;      ///< lost part of what rings of contexts hide under attention
   double ring_step = 1;              ///< seconds to begin a step of such a ring
   double probe_left = 1;             ///< least part of a probe's time after its start
-  double library_gigabytes = 1;      ///< 10⁹ bytes of libraries beside the memory of a training
 };
 
 /// Terms of the standard deviation of ln(measured / predicted), and the quantiles.

@@ -15,13 +15,12 @@ struct Tile {
 };
 constexpr std::array tiles{Tile{256, 128, 1}, Tile{128, 128, 0.93}, Tile{128, 64, 0.80},
                            Tile{64, 64, 0.62}};
-constexpr std::array splits{1.0, 2.0, 4.0};
-constexpr double least_part = 1024;
-constexpr double partial_bytes = 8;    ///< a partial sum, written and read
-constexpr double ampere_flops = 2048;  ///< 16-bit flop a clock and multiprocessor of A100
-constexpr double ampere_ridge = 153;   ///< its peak over its bandwidth (80 GB), flop/B
-constexpr double greatest_share = 0.95;
-constexpr double four_nm = 4;
+constexpr std::array splits{1.0, 2.0, 4.0};  ///< [derived: split-k in names of kernels]
+constexpr double least_part = 1024;          ///< [derived: shorter parts are not worth a sum]
+constexpr double partial_bytes = 8;          ///< a partial sum, written and read
+constexpr double ampere_flops = 2048;        ///< 16-bit flop a clock and multiprocessor of A100
+constexpr double ampere_ridge = 153;         ///< its peak over its bandwidth (80 GB), flop/B
+constexpr double four_nm = 4;                ///< to which `joules` refers
 constexpr double pico = 1e12;
 
 double power_left(const DeviceFacts& facts, const TimeConstants& constants) {
@@ -53,7 +52,7 @@ DeviceRates device_rates(const DeviceFacts& facts, Precision precision,
                        rates.power * (facts.capability > 0 ? 1 : constants.other_makers);
   const auto rate = [&](double own_peak, double few, double bytes) {
     return ProductRate{
-        own_peak, std::min(greatest_share, few * share),
+        own_peak, std::min(constants.greatest_share, few * share),
         constants.tile_start * std::pow(flops_a_clock(facts, own_peak), constants.tile_start_power),
         bytes, rates.element_bytes};
   };

@@ -8,7 +8,7 @@ namespace dlscale::model::parallel_time {
 /// Products of matrices in one number format, on one device.
 struct ProductRate {
   double peak = 1;           ///< flop/s of the format
-  double share = 1;          ///< e ≤ 0.95 of it in the inner loop
+  double share = 1;          ///< e of it in the inner loop
   double start = 0;          ///< K0, in elements of the depth
   double operand_bytes = 2;  ///< an element that is read
   double result_bytes = 2;   ///< an element that is written
@@ -16,7 +16,7 @@ struct ProductRate {
 
 /// Rates of a device that all parts of a training share, so that plans repeat none of this.
 ///   power   min(1, ((TDP / P16 in pJ a flop) / (joules (nm / 4)^process))^power)
-///   e       min(0.95, product (P / bandwidth / 153)^-ridge · power · few · other)
+///   e       min(greatest_share, product (P / bandwidth / 153)^-ridge · power · few · other)
 ///   K0      tile_start (P_own / (SM f) / 2048)^tile_start_power
 /// few: 1, or eight_bits or four_bits; other: other_makers without CUDA, else 1; P: peak of 16 bits
 /// (of f32 and tf32 in those formats). [derived; few and other from few products]

@@ -7,9 +7,6 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-/// Launches of backward that make no gradients of weights: all but four or five of some fifty.
-constexpr double other_launches = 0.9;
-
 PassParts pass_parts(const TimeConstants& constants, double kernels, double host, double pass) {
   const double alone = slower_of(constants, kernels, host);
   return {kernels, std::max(0.0, alone - kernels), std::max(0.0, pass - alone), 0};
@@ -29,7 +26,7 @@ double weights_time(const Setting& setting, const PlanSizes& plan, const LayerTi
   const double whole = slower_of(setting.constants, layer.device.backward + layer.messages.backward,
                                  layer.host.backward);
   return std::max(0.0, whole - slower_of(setting.constants, device + messages,
-                                         other_launches * layer.host.backward));
+                                         setting.constants.other_launches * layer.host.backward));
 }
 
 }  // namespace

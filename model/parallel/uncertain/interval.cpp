@@ -7,6 +7,7 @@ namespace dlscale::model::parallel_time {
 namespace {
 
 constexpr double ampere = 8;
+// Judgements: four fitted trainings are wider, and none has over 512 GPUs.
 constexpr double many_features = 16384;
 constexpr double many_gpus = 1024;
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/cluster/device_memory.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/parallel/time/constants.hpp"
 
 namespace dlscale::model::memory {

@@ -71,9 +71,9 @@ std::string memory_obstacle(const Network& network, const Cluster& cluster, cons
 }
 
 /// A rank beside others also keeps a communicator.
-LibraryMemory libraries_of(DeviceKind device, const Run& run) {
+memory::LibraryMemory libraries_of(DeviceKind device, const Run& run) {
   if (device == DeviceKind::cpu) return {};
-  return library_memory(run.ranks > 1 ? 1 : 0);
+  return memory::library_memory(run.ranks > 1 ? 1 : 0);
 }
 
 /// States of the optimiser, in numbers of f32 a parameter.

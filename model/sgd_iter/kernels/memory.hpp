@@ -6,10 +6,10 @@
 
 #include "core/base/units.hpp"
 #include "core/cluster/cluster.hpp"
-#include "core/cluster/device_memory.hpp"
 #include "core/network/network.hpp"
 #include "core/run/compute_traits.hpp"
 #include "core/run/run.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 
 namespace dlscale::model {
@@ -37,7 +37,7 @@ MemoryTraits memory_traits(const Network& network, DType dtype,
 ///   gradients   N e max_l (A_l + Σ A of its inputs): of the layer whose backward needs most,
 ///               those of losses again in f32
 ///   batch       the next one, while it is copied to a device with its own memory
-///   libraries   library_memory() of a GPU, with messages where there are several ranks
+///   libraries   memory::library_memory() of a GPU, with messages where there are several ranks
 /// The sum is somewhat low. It leaves out kernel workspaces, padding of layouts, and gradients kept
 /// beside those of the largest layer. It also leaves out the layers' state for backward (places of
 /// maxima, masks, statistics).
@@ -62,11 +62,11 @@ struct MemoryNeed {
   Bytes activations;
   Bytes gradients;
   Bytes batch;
-  Bytes least_states;            ///< ≤ states
-  Bytes kept;                    ///< ≤ activations
-  Bytes most_states;             ///< ≥ states
-  Bytes scores;                  ///< 0 where attention is fused, or activations have them
-  LibraryMemory libraries = {};  ///< 0 on processors
+  Bytes least_states;                    ///< ≤ states
+  Bytes kept;                            ///< ≤ activations
+  Bytes most_states;                     ///< ≥ states
+  Bytes scores;                          ///< 0 where attention is fused, or activations have them
+  memory::LibraryMemory libraries = {};  ///< 0 on processors
   [[nodiscard]] Bytes least() const {
     return parameters + least_states + kept + Bytes(libraries.low);
   }

@@ -1,4 +1,5 @@
 #include "model/parallel/branches/branch_iteration.hpp"
+#include "model/memory/library_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,6 @@
 
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
-#include "core/cluster/device_memory.hpp"
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
@@ -98,8 +98,8 @@ TEST_F(Super, NeedsLessMemory) {
   const BranchIteration eight = branch_iteration(network_, machine_, run, 8);
   EXPECT_NEAR(one.gradient.si(), 2.95e9, 0.02e9);
   EXPECT_NEAR(eight.gradient.si(), 0.48e9, 0.02e9);
-  EXPECT_LT(eight.memory.bytes - library_memory(2).bytes,
-            0.25 * (one.memory.bytes - library_memory(1).bytes));
+  EXPECT_LT(eight.memory.bytes - memory::library_memory(2).bytes,
+            0.25 * (one.memory.bytes - memory::library_memory(1).bytes));
   EXPECT_LT(eight.memory.low, eight.memory.bytes);
   EXPECT_GT(eight.memory.high, eight.memory.bytes);
 }

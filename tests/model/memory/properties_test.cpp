@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "core/cluster/device_memory.hpp"
+#include "model/memory/library_memory.hpp"
 #include "model/memory/plan_setup.hpp"
 #include "model/memory/rank_memory.hpp"
 #include "tests/core/support.hpp"

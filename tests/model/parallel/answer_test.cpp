@@ -108,6 +108,18 @@ TEST(WaitsForMemory, GrowWithTheNeed) {
   }
 }
 
+/// Waits and verdicts take one figure of libraries.
+TEST(WaitsForMemory, LeaveToLibrariesWhatVerdictsDo) {
+  for (const AskedCase& one : alike) {
+    Asked question = asked(one);
+    const ParallelAnswer answer = question.answer();
+    const auto counter = memory::MemoryCounter::reserved;
+    const double reserved = answer.memory.peak(answer.memory.worst(counter).stage, counter).bytes;
+    const double left = question.hardware().memory - answer.memory.libraries.bytes;
+    EXPECT_DOUBLE_EQ(answer.need.share, reserved / left) << one.id;
+  }
+}
+
 /// MiB that nvidia-smi prints for these cards.
 TEST(UsableMemory, IsWhatCardsReport) {
   const std::map<std::string, double> reported{

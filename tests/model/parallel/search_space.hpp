@@ -71,11 +71,10 @@ inline std::vector<SlowPlan> all_plans(const SearchQuestion& question, const Clu
     sizes.stage_layers = plan.stage_layers;
     sizes.keeps_gathered_stage = plan.zero >= 3 && way.keeps_gathered_stage;
     const parallel_time::IterationTime time = parallel_time::plan_time(setting, sizes, plan);
-    const double seconds =
-        time.total * parallel_time::waits_for_memory(
-                         file.waiting, *setting.family,
-                         parallel_time::memory_need(setting.constants, memory, hardware.memory))
-                         .likely;
+    const double seconds = time.total * parallel_time::waits_for_memory(
+                                            file.waiting, *setting.family,
+                                            parallel_time::memory_need(memory, hardware.memory))
+                                            .likely;
     goodput::CostQuestion power;
     power.power.board_w = hardware.device.power_w;
     const double watts = goodput::phase_watts(power)->mean(

@@ -1,4 +1,5 @@
 #include "model/parallel/search/search.hpp"
+#include "model/memory/library_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/cluster/device_memory.hpp"
 #include "core/config/config_path.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "model/parallel/search/rank_need.hpp"
@@ -210,7 +210,7 @@ void expect_same_memory(const SearchQuestion& question, const Cluster& cluster, 
     const memory::MemoryEstimate fast =
         rank_need(states_of(training.shape, setup_of(sharded), way, stages),
                   rest_of(training.shape, setup_of(rest), way, stages), way,
-                  library_memory(setup_of(one.plan).axes()));
+                  memory::library_memory(setup_of(one.plan).axes()));
     const memory::RankMemory whole = memory::rank_memory(training.shape, setup_of(one.plan), way);
     const memory::MemoryEstimate peak =
         whole.peak(whole.worst(memory::MemoryCounter::device).stage, memory::MemoryCounter::device);
