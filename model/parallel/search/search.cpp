@@ -17,6 +17,7 @@
 #include "model/parallel/search/found_plans.hpp"
 #include "model/parallel/search/impossible_choices.hpp"
 #include "model/parallel/search/split_search.hpp"
+#include "model/parallel/uncertain/measured_points.hpp"
 
 namespace dlscale::model::parallel_search {
 namespace {
@@ -58,6 +59,9 @@ FrameworkContext framework_of(const parallel_time::ParallelTimeFile& file, const
     hardware.links.gpus = gpus;
     SizedJob job{gpus, hardware, parallel_time::setting_of(file, framework.training, hardware),
                  watts};
+    if (question.frameworks.size() > 1) {  // none gains by having been fitted
+      job.setting = parallel_time::with_constants(job.setting, file.constants, hardware.links);
+    }
     if (question.frameworks.size() == 1 && question.choices.compile.size() == 1) {
       const bool is_asked = question.choices.compile.front() == 1;  // refused if it does not
       static_cast<void>(parallel_time::is_compiled(*job.setting.family, is_asked, asked.name));
