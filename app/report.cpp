@@ -32,6 +32,7 @@
 #include "model/machine/machine.hpp"
 #include "regression/gate/gate_report.hpp"
 #include "report/answers/comparison_page.hpp"
+#include "report/answers/parallel_page.hpp"
 #include "report/answers/plan_page.hpp"
 #include "report/answers/prediction_page.hpp"
 #include "report/comparison/side_by_side.hpp"
@@ -267,15 +268,26 @@ ExitCode write_gate_report(const ReportOptions& options) {
   return write_answer(options, page, report::gate_document(gate));
 }
 
+/// Makes the page of an answer with that schema.
+auto page_maker(const std::string& schema) {
+  if (schema == "dlscale.plan") return report::plan_page;
+  if (schema == "dlscale.comparison") return report::comparison_page;
+  if (schema == "dlscale.parallel_plan") return report::parallel_plan_page;
+  if (schema == "dlscale.parallel_prediction") return report::parallel_prediction_page;
+  if (schema == "dlscale.memory" || schema == "dlscale.parallel_memory") return report::memory_page;
+  return report::prediction_page;
+}
+
 /// Writes the page of one answer in JSON.
 ExitCode write_answer_page(const ReportOptions& options, const std::string& schema) {
   const std::string& file = options.results.front();
   const std::string text = read_input(file, "Check the path.");
-  const auto& page = schema == "dlscale.plan"         ? report::plan_page
-                     : schema == "dlscale.comparison" ? report::comparison_page
-                                                      : report::prediction_page;
-  report::AnswerPage made = page(text, file);
-  made.page.next = made.run ? steps_of_run(*made.run) : steps_of_comparison(text);
+  report::AnswerPage made = page_maker(schema)(text, file);
+  if (made.run) made.page.next = steps_of_run(*made.run);
+  if (schema == "dlscale.comparison") made.page.next = steps_of_comparison(text);
+  if (schema == "dlscale.parallel_plan") made.page.next = steps_of_parallel_plan(text);
+  if (page_maker(schema) == report::memory_page) made.page.next = steps_of_memory(text);
+  if (schema == "dlscale.parallel_prediction") made.page.next = steps_of_parallel_run(text);
   return write_answer(options, made.page, made.document);
 }
 

@@ -220,7 +220,9 @@ std::vector<report::NoiseFinding> read_noise(const std::vector<std::string>& pat
 
 std::string answer_schema(const std::string& path) {
   for (const char* schema :
-       {"dlscale.prediction", "dlscale.sweep", "dlscale.plan", "dlscale.comparison"}) {
+       {"dlscale.prediction", "dlscale.sweep", "dlscale.plan", "dlscale.comparison",
+        "dlscale.parallel_prediction", "dlscale.parallel_plan", "dlscale.parallel_memory",
+        "dlscale.memory"}) {
     if (has_schema(path, schema)) return schema;
   }
   return "";

@@ -40,6 +40,25 @@ std::vector<NextStep> steps_of_training(const report::ReportInput& input,
   return steps;
 }
 
+/// A parallel plan with its ranks and sequences.
+struct ParallelAsked {
+  const json& plan;
+  long long ranks = 1;
+  long long global_batch = 1;
+};
+
+/// The question about that plan alone.
+std::string predict_plan(const ParallelAsked& asked) {
+  const auto word = [&asked](const char* key) {
+    return shell_word(asked.plan.at(key).get<std::string>());
+  };
+  const bool named = asked.plan.at("framework").is_string();
+  return fmt::format(
+      "dlscale predict --network {} --cluster {} --ranks {} --global-batch {}{} --parallel {}",
+      word("network"), word("cluster"), asked.ranks, asked.global_batch,
+      named ? " --framework " + word("framework") : "", word("plan"));
+}
+
 /// Whether a suite has cells to run again or still to run.
 bool is_unfinished(const report::SuiteRecord& suite) {
   return std::ranges::any_of(suite.cells, [](const report::CellOutcome& cell) {
@@ -64,6 +83,51 @@ std::vector<NextStep> steps_of_run(const report::SuggestedRun& run) {
                      fmt::format("{} --measured '1={}/s'", predict, run.samples)});
   }
   return steps;
+}
+
+std::vector<NextStep> steps_of_parallel_run(const std::string& text) {
+  const json answer = json::parse(text);
+  const json& plans = answer.at("plans");
+  const auto slower = [](const json& a, const json& b) {
+    return a.at("tokens_per_s").get<double>() < b.at("tokens_per_s").get<double>();
+  };
+  const json& best = *std::max_element(plans.begin(), plans.end(), slower);
+  const ParallelAsked asked{best, best.at("ranks").get<long long>(),
+                            best.at("global_batch").get<long long>()};
+  return {{"See what would shorten an iteration:", predict_plan(asked) + " --explain"},
+          {"See what a rank keeps in memory:", predict_plan(asked) + " --memory"},
+          {"Search the other plans:",
+           fmt::format("dlscale plan --network {} --cluster {} --ranks {} --global-batch {}",
+                       shell_word(best.at("network").get<std::string>()),
+                       shell_word(best.at("cluster").get<std::string>()), asked.ranks,
+                       asked.global_batch)}};
+}
+
+std::vector<NextStep> steps_of_parallel_plan(const std::string& text) {
+  const json answer = json::parse(text);
+  json best = answer.at("best").at(0);
+  for (const char* key : {"network", "cluster"}) best[key] = answer.at(key);
+  const ParallelAsked asked{best, best.at("gpus").get<long long>(),
+                            answer.at("global_batch").get<long long>()};
+  return {{"See where the time of the best goes:", predict_plan(asked)},
+          {"See what would shorten it:", predict_plan(asked) + " --explain"},
+          {"See what a rank keeps in memory:", predict_plan(asked) + " --memory"}};
+}
+
+std::vector<NextStep> steps_of_memory(const std::string& text) {
+  const json answer = json::parse(text);
+  if (answer.contains("plans")) {
+    const json& plan = answer.at("plans").at(0);
+    const ParallelAsked asked{plan, plan.at("ranks").get<long long>(),
+                              plan.at("global_batch").get<long long>()};
+    return {{"See how fast it is:", predict_plan(asked)}};
+  }
+  const json& one = answer.at("trainings").at(0);
+  return {{"See how fast it is:",
+           fmt::format("dlscale predict --network {} --cluster {} --ranks 1 --batch {} --dtype {}",
+                       shell_word(one.at("network").get<std::string>()),
+                       shell_word(one.at("cluster").get<std::string>()), one.at("batch").dump(),
+                       one.at("dtype").get<std::string>())}};
 }
 
 std::vector<NextStep> steps_of_comparison(const std::string& text) {

@@ -14,6 +14,11 @@ namespace dlscale::app {
 /// For a run that predict or plan suggests.
 std::vector<report::NextStep> steps_of_run(const report::SuggestedRun& run);
 
+/// For the JSON of predict and plan about parallel plans.
+std::vector<report::NextStep> steps_of_parallel_run(const std::string& text);
+std::vector<report::NextStep> steps_of_parallel_plan(const std::string& text);
+std::vector<report::NextStep> steps_of_memory(const std::string& text);
+
 /// For the JSON of compare.
 std::vector<report::NextStep> steps_of_comparison(const std::string& text);
 

@@ -39,7 +39,9 @@ void draw_names(Canvas& canvas, const Frame& frame, std::vector<ParetoPoint> poi
   std::vector<Point> taken;
   for (const ParetoPoint& point : points) {
     if (!point.front && !point.best) continue;
-    const bool right = point.x > (frame.x.low + frame.x.high) / 2;  // keeps the name in the drawing
+    const bool right =
+        point.x >
+        frame.x.low + 0.7 * (frame.x.high - frame.x.low);  // keeps the name in the drawing
     const Point at{frame.x.at(point.x) + (right ? 6 : 9), frame.y.at(point.y) - 7};
     const bool touches = std::ranges::any_of(taken, [&at](const Point& other) {
       return std::abs(other.y - at.y) < 15 && std::abs(other.x - at.x) < 240;

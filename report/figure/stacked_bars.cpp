@@ -23,7 +23,7 @@ constexpr double label_gap = 10;
 
 double sum_of(const StackedBar& bar) {
   double sum = 0;
-  for (const StackPart& part : bar.parts) sum += part.seconds;
+  for (const StackPart& part : bar.parts) sum += part.value;
   return sum;
 }
 
@@ -52,9 +52,9 @@ std::vector<PartLabel> labels_of(const Scale& x, const StackedBar& bar) {
   double free_from = 4;
   for (std::size_t i = 0; i < bar.parts.size(); ++i) {
     const StackPart& part = bar.parts[i];
-    const double middle = x.at(1e3 * (done + part.seconds / 2));
-    done += part.seconds;
-    if (part.seconds < 0.005 * sum_of(bar)) continue;
+    const double middle = x.at((done + part.value / 2));
+    done += part.value;
+    if (part.value < 0.005 * sum_of(bar)) continue;
     const double width = glyph * static_cast<double>(display_width(part.name));
     const double from = std::max(free_from, middle - width / 2);
     labels.push_back({part.name, i, middle, from, width});
@@ -79,30 +79,31 @@ void draw_labels(Canvas& canvas, const Scale& x, const StackedBar& bar) {
 
 void draw_interval(Canvas& canvas, const Scale& x, const StackedBar& bar, double y) {
   if (!bar.low || !bar.high) return;
-  const double from = x.at(1e3 * *bar.low);
-  const double to = x.at(1e3 * *bar.high);
+  const double from = x.at(*bar.low);
+  const double to = x.at(*bar.high);
   canvas.line({from, y}, {to, y}, "axis");
   for (const double end : {from, to}) canvas.line({end, y - 4}, {end, y + 4}, "axis");
 }
 
-void draw_bar(Canvas& canvas, const Scale& x, const StackedBar& bar, double y) {
+void draw_bar(Canvas& canvas, const Scale& x, const StackedBar& bar, double y,
+              const std::string& unit) {
   constexpr double height = 16;
   const double sum = sum_of(bar);
   double done = 0;
   for (std::size_t i = 0; i < bar.parts.size(); ++i) {
-    const double seconds = std::max(0.0, bar.parts[i].seconds);
-    const double from = x.at(1e3 * done);
-    done += seconds;
-    if (seconds == 0) continue;
-    canvas.rect({from, y, x.at(1e3 * done) - from, height}, fill_class(i),
-                fmt::format("{}: {} {} ms ({})", bar.name, bar.parts[i].name,
-                            significant(1e3 * seconds, 4), percent(seconds / sum)));
+    const double value = std::max(0.0, bar.parts[i].value);
+    const double from = x.at(done);
+    done += value;
+    if (value == 0) continue;
+    canvas.rect({from, y, x.at(done) - from, height}, fill_class(i),
+                fmt::format("{}: {} {} {} ({})", bar.name, bar.parts[i].name, significant(value, 4),
+                            unit, percent(value / sum)));
   }
   canvas.text({left_of_bars - 8, y + 12}, cut_to_width(bar.name, 13), Anchor::end);
   draw_interval(canvas, x, bar, y + height / 2);
-  const std::string text = fmt::format("{} ms{}{}", significant(1e3 * total_of(bar), 3),
+  const std::string text = fmt::format("{} {}{}{}", significant(total_of(bar), 3), unit,
                                        bar.remark.empty() ? "" : " ", bar.remark);
-  canvas.text({x.at(1e3 * end_of(bar)) + 6, y + 12}, text);
+  canvas.text({x.at(end_of(bar)) + 6, y + 12}, text);
 }
 
 /// Height of the bars with their headings, px.
@@ -116,7 +117,8 @@ double height_of(std::span<const StackedBar> bars) {
   return height;
 }
 
-void draw_bars(Canvas& canvas, const Scale& x, std::span<const StackedBar> bars) {
+void draw_bars(Canvas& canvas, const Scale& x, std::span<const StackedBar> bars,
+               const std::string& unit) {
   double y = top + 4;
   std::string group;
   for (const StackedBar& bar : bars) {
@@ -125,13 +127,36 @@ void draw_bars(Canvas& canvas, const Scale& x, std::span<const StackedBar> bars)
       y += group_row;
       group = bar.group;
     }
-    draw_bar(canvas, x, bar, y);
+    draw_bar(canvas, x, bar, y, unit);
     y += bar_row;
   }
 }
 
+/// The same with values in the figure's unit.
+StackedBars in_its_unit(StackedBars figure) {
+  const auto scale = [&figure](std::optional<double>& value) {
+    if (value) *value *= figure.factor;
+  };
+  for (StackedBar& bar : figure.bars) {
+    for (StackPart& part : bar.parts) part.value *= figure.factor;
+    for (auto* each : {&bar.low, &bar.high, &bar.total}) scale(*each);
+  }
+  scale(figure.limit);
+  return figure;
+}
+
+/// A line at the limit, with its value.
+void draw_limit(Canvas& canvas, const Frame& frame, const StackedBars& figure) {
+  if (!figure.limit) return;
+  const double x = frame.x.at(*figure.limit);
+  canvas.line({x, frame.y.from}, {x, frame.y.to}, "dash");
+  canvas.text({x + 5, frame.y.from - 6},
+              fmt::format("limit {} {}", significant(*figure.limit, 3), figure.unit), Anchor::start,
+              "soft");
+}
+
 Table numbers_of(const StackedBars& figure) {
-  Table table{figure.title + ", in ms", {{"bar", Align::left}}, {}, {}};
+  Table table{fmt::format("{}, in {}", figure.title, figure.unit), {{"bar", Align::left}}, {}, {}};
   for (const StackPart& part : figure.bars.front().parts) table.columns.push_back({part.name});
   table.columns.push_back({"all"});
   if (!figure.interval.empty()) table.columns.push_back({figure.interval});
@@ -140,11 +165,11 @@ Table numbers_of(const StackedBars& figure) {
   if (remarked) table.columns.push_back({"error"});
   for (const StackedBar& bar : figure.bars) {
     std::vector<Cell> cells{{bar.group.empty() ? bar.name : bar.group + ": " + bar.name}};
-    for (const StackPart& part : bar.parts) cells.push_back({milliseconds(Seconds(part.seconds))});
-    cells.push_back({milliseconds(Seconds(total_of(bar)))});
+    for (const StackPart& part : bar.parts) cells.push_back({significant(part.value, 4)});
+    cells.push_back({significant(total_of(bar), 4)});
     if (!figure.interval.empty()) {
-      cells.push_back({bar.low && bar.high ? fmt::format("{} – {}", milliseconds(Seconds(*bar.low)),
-                                                         milliseconds(Seconds(*bar.high)))
+      cells.push_back({bar.low && bar.high ? fmt::format("{} – {}", significant(*bar.low, 4),
+                                                         significant(*bar.high, 4))
                                            : "–"});
     }
     if (remarked) cells.push_back({bar.remark});
@@ -155,27 +180,30 @@ Table numbers_of(const StackedBars& figure) {
 
 }  // namespace
 
-std::optional<Figure> stacked_bars(const StackedBars& figure) {
+std::optional<Figure> stacked_bars(const StackedBars& asked) {
+  const StackedBars figure = in_its_unit(asked);
   const auto shown = std::span(figure.bars).first(std::min(figure.bars.size(), figure.most));
   if (shown.empty()) return {};
-  const double longest = end_of(*std::ranges::max_element(shown, {}, end_of));
+  const double longest =
+      std::max(end_of(*std::ranges::max_element(shown, {}, end_of)), figure.limit.value_or(0));
   if (!(longest > 0)) return {};
   const double height = height_of(shown);
   Canvas canvas(figure_width, top + height + 44);
   const Frame frame =
       frame_in({left_of_bars, top, figure_width - left_of_bars - right_of_bars, height},
-               {0, 1e3 * longest}, {0, 1});
+               {0, longest}, {0, 1});
   draw_axes(canvas, frame, linear_ticks(frame.x), {}, figure.axis, "");
   draw_labels(canvas, frame.x, *std::ranges::max_element(shown, {}, sum_of));
-  draw_bars(canvas, frame.x, shown);
+  draw_limit(canvas, frame, figure);
+  draw_bars(canvas, frame.x, shown, figure.unit);
   std::string title = figure.title;
   if (!figure.interval.empty()) title += fmt::format("; whiskers: {} of the sum", figure.interval);
   if (shown.size() < figure.bars.size()) {
     title += fmt::format(" ({} more are not drawn)", figure.bars.size() - shown.size());
   }
   const std::string alt =
-      fmt::format("{}: stacked bars in milliseconds, {}. The table of numbers says the same.",
-                  figure.title, counted(static_cast<long long>(shown.size()), "bar"));
+      fmt::format("{}: stacked bars in {}, {}. The table of numbers says the same.", figure.title,
+                  figure.unit, counted(static_cast<long long>(shown.size()), "bar"));
   return Figure{figure.name,       title, alt, canvas.svg(title, alt), figure.name + ".svg",
                 numbers_of(figure)};
 }

@@ -11,28 +11,32 @@ namespace dlscale::report::figure {
 /// A part of a stacked bar.
 struct StackPart {
   std::string name;
-  double seconds = 0;
+  double value = 0;  ///< s or bytes
 };
 
-/// A time in parts that add up. All bars of a figure have the same parts in the same order.
+/// A time or memory in parts that add up. All bars of a figure have the same parts in the same
+/// order.
 struct StackedBar {
   std::string name;        ///< "16 ranks", "measured"
   std::string group = {};  ///< a heading above the first bar of equal groups; may be empty
   std::vector<StackPart> parts = {};
-  std::optional<double> low = {};  ///< ends of the interval of the sum, s; absent if unknown
+  std::optional<double> low = {};  ///< ends of the interval of the sum; absent if unknown
   std::optional<double> high = {};
   std::string remark = {};           ///< behind the sum: an error
-  std::optional<double> total = {};  ///< s; where it is not the sum, as medians of parts have it
+  std::optional<double> total = {};  ///< where it is not the sum, as medians of parts have it
 };
 
 /// Stacked bars with their sums and intervals. Labels stand above the parts of the longest bar.
 struct StackedBars {
   std::string name;      ///< of the figure and of its file
   std::string title;     ///< subject: "Where the time of an iteration goes"
-  std::string axis;      ///< with its unit ms, and which way is worse
+  std::string axis;      ///< with its unit, and which way is worse
   std::string interval;  ///< "90 % interval"; empty if no bar has one
   std::vector<StackedBar> bars = {};
   std::size_t most = 24;  ///< bars that are drawn; the others are only in the table
+  std::string unit = "ms";
+  double factor = 1e3;               ///< from values to the unit
+  std::optional<double> limit = {};  ///< a value that bars should not exceed: memory of a device
 };
 
 /// Absent without a bar that takes time.

@@ -202,19 +202,8 @@ Section side_by_side_section(const ReportInput& input) {
   return section;
 }
 
-Page side_by_side_page(const ReportInput& input) {
-  Page page;
-  page.kind = "side by side";
-  page.question = "Which is fastest, side by side?";
-  page.verdict = side_by_side_document(input.side_by_side).lead + ".";
-  page.data = quality_badge(input);
-  page.data_section = "quality";
-  page.sections = {side_by_side_section(input),
-                   steps_section(input),
-                   quality_section(input),
-                   {"files", "Result files", {files_table(input.results)}},
-                   raw_section(input)};
-  return page;
+Section files_section(const ReportInput& input) {
+  return {"files", "Result files", {files_table(input.results)}};
 }
 
 Section raw_section(const ReportInput& input) {
@@ -383,9 +372,9 @@ Figures report_figures(const ReportInput& input) {
 }
 
 std::vector<std::string> figure_files() {
-  return {"step_stack.svg", "stragglers.svg", "phases.svg",   "speedup.svg", "allreduce.svg",
-          "roofline.svg",   "latency.svg",    "history.svg",  "forest.svg",  "paired.svg",
-          "iteration.svg",  "front.svg",      "waterfall.svg"};
+  return {"step_stack.svg", "stragglers.svg", "phases.svg",    "speedup.svg", "allreduce.svg",
+          "roofline.svg",   "latency.svg",    "history.svg",   "forest.svg",  "paired.svg",
+          "iteration.svg",  "front.svg",      "waterfall.svg", "memory.svg",  "standings.svg"};
 }
 
 }  // namespace dlscale::report

@@ -20,6 +20,7 @@ std::vector<Section> report_sections(const ReportInput& input);
 Section errors_section(const ReportInput& input);
 Section steps_section(const ReportInput& input);
 Section side_by_side_section(const ReportInput& input);  ///< requires two columns
+Section files_section(const ReportInput& input);
 Section raw_section(const ReportInput& input);
 Section validation_section(const ReportInput& input);
 Section speedup_section(const ReportInput& input);

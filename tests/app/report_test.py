@@ -1,6 +1,8 @@
 """dlscale report of suites of cells, with histories and of histories alone, as a shell sees it."""
 
 import json
+import re
+import shlex
 
 from program import ProgramTest, main, run
 
@@ -58,6 +60,35 @@ class Predictions(Report):
         self.assertIn("\n# How should alexnet be trained on p40x16?\n", self.text())
         self.assertIn("](<front.svg>)", self.text())
         self.assertIn("--explain", self.text())
+
+    def test_answers_on_parallel_plans_have_pages_whose_commands_run(self):
+        asked = ["--network", "llama2_7b", "--cluster", "dgx_a100", "--ranks", "8", "--global-batch", "16", "--framework", "megatron"]
+        plan = ["--parallel", "tensor=4,sequence_parallel=true,micro_batch=1,zero=1"]
+        for words, question, figure in (
+                (["predict", *asked, *plan], "How fast does llama2_7b train on dgx_a100?", "iteration"),
+                (["predict", *asked, *plan, "--memory"], "Does llama2_7b fit the memory of dgx_a100?", "memory"),
+                (["plan", *asked, *plan], "How should llama2_7b be trained on dgx_a100?", "front")):
+            answer = self.folder / f"{figure}.json"
+            made = run(*words, "--format", "json", "-o", answer)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            made = self.report(answer)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            text = self.text()
+            self.assertIn(f"\n# {question}\n", text)
+            self.assertIn(f"](<{figure}.svg>)", text)
+            self.assertIn("90 % interval", text[:text.index("## ")])
+            for command in re.findall(r"^dlscale (predict .*)$", text, re.MULTILINE):
+                made = run(*shlex.split(command))
+                self.assertEqual(made.returncode, 0, command + made.stderr)
+            answer.write_text(answer.read_text().replace('"network"', '"net"'))
+            self.assert_refused(self.report(answer), 2, "that can be read")
+
+    def test_memory_of_a_network_has_a_page(self):
+        answer = self.folder / "memory.json"
+        run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--batch", "32,64", "--memory", "--format", "json", "-o", answer)
+        made = self.report(answer)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("**Yes: with batch 64, a rank needs ", self.text())
 
     def test_an_answer_of_compare_has_a_page(self):
         files = [self.folder / f"{name}.jsonl" for name in "ab"]

@@ -102,7 +102,7 @@ class WellFormed:
             self.assertIn('<details class="data">', figure)
             self.assertRegex(figure, r"<td")
             drawing = re.sub(r"<style>.*?</style>", "", figure.partition("</svg>")[0], flags=re.DOTALL)
-            self.assertRegex(drawing, r" %|\bms\b|GB/s|GFLOP/s|speed-up|\bns\b", figure[:200])
+            self.assertRegex(drawing, r" %|\bms\b|GB/s|GFLOP/s|speed-up|, ×|\bns\b", figure[:200])
 
     def test_a_page_is_small(self):
         self.assertLess(len(self.html), 500_000)

@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+#include "report/answers/answer_json.hpp"
+
+namespace dlscale::report {
+
+// Pages of answers on parallel plans of transformers. `text` is JSON of predict or plan, `file` its
+// name in errors. They throw ConfigError for JSON that lacks a key or holds another type.
+
+/// Takes {"schema": "dlscale.parallel_prediction"} and shows where the time of an iteration goes.
+AnswerPage parallel_prediction_page(const std::string& text, const std::string& file);
+
+/// Takes {"schema": "dlscale.parallel_plan"} and shows the best plan, and time against memory.
+AnswerPage parallel_plan_page(const std::string& text, const std::string& file);
+
+/// Takes {"schema": "dlscale.parallel_memory"} or {"schema": "dlscale.memory"} and shows memory by
+/// kind.
+AnswerPage memory_page(const std::string& text, const std::string& file);
+
+}  // namespace dlscale::report

@@ -1,0 +1,63 @@
+#include "report/answers/parallel_words.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+#include "report/answers/answer_json.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr double giga_bytes = 1e-9;
+
+std::string ends_of(const nlohmann::json& plan) {
+  const auto low = number_in(plan, "t_iter_low_s");
+  const auto high = number_in(plan, "t_iter_high_s");
+  if (!low || !high) return "";
+  return fmt::format("{} to {}", to_text(Seconds(*low)), to_text(Seconds(*high)));
+}
+
+}  // namespace
+
+std::string iteration_text(const nlohmann::json& plan) {
+  const std::string ends = ends_of(plan);
+  return to_text(Seconds(plan.at("t_iter_s").get<double>())) +
+         (ends.empty() ? "" : fmt::format(" (90 % interval {})", ends));
+}
+
+std::string iteration_ends(const nlohmann::json& plan) {
+  const std::string ends = ends_of(plan);
+  return ends.empty() ? "no interval" : ends + " (90 %)";
+}
+
+std::string gigabytes(double bytes) {
+  return significant(giga_bytes * bytes, 3) + " GB";
+}
+
+Badge sheet_badge(const nlohmann::json& plan) {
+  const std::string basis = "data sheets and published trainings; nothing was measured here";
+  const double time = plan.at("t_iter_s").get<double>();
+  const auto low = number_in(plan, "t_iter_low_s");
+  const auto high = number_in(plan, "t_iter_high_s");
+  if (!low || !high || *high > 1.5 * time || *low < 0.5 * time) {
+    return {Tone::bad, "Doubtful",
+            basis + ", and the interval is wider than half of the iteration."};
+  }
+  return {Tone::caution, "Usable", basis + "."};
+}
+
+Section notes_section(const nlohmann::json& answer) {
+  Items items{{"Times are predicted from data sheets and published trainings."}};
+  const auto notes = answer.find("notes");
+  if (notes != answer.end()) {
+    for (const auto& note : notes->get<std::vector<std::string>>()) items.lines.push_back(note);
+  }
+  return {"notes", "What this rests on", {std::move(items)}};
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "report/page/blocks.hpp"
+
+namespace dlscale::report {
+
+// Words of plans in JSON that their pages share.
+
+/// "1.91 s (90 % interval 1.52 s to 2.72 s)"; without the bracket if an end is null.
+std::string iteration_text(const nlohmann::json& plan);
+
+/// "1.52 s to 2.72 s (90 %)"; "no interval" if an end is null.
+std::string iteration_ends(const nlohmann::json& plan);
+
+/// "27.99 GB".
+std::string gigabytes(double bytes);
+
+/// Usable, or doubtful if an end of the interval is farther than half of the iteration.
+Badge sheet_badge(const nlohmann::json& plan);
+
+/// The notes of an answer as a section "notes".
+Section notes_section(const nlohmann::json& answer);
+
+}  // namespace dlscale::report
