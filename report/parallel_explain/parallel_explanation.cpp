@@ -59,8 +59,10 @@ std::vector<PartRow> part_rows(const ParallelExplanation& one) {
 
 Fields<PartRow> part_fields() {
   using enum Meaning;
+  Field<PartRow> kind{"kind", remark, kind_word, "kind", as::words};
+  kind.spare = 1;
   return {{"part", key, &PartRow::name, "part", as::words},
-          {"kind", remark, kind_word, "kind", as::words},
+          kind,
           {"time_s", value, &PartRow::time, "ms", as::milliseconds},
           {"share", value, &PartRow::share, "of the iteration", as::percent}};
 }
@@ -75,6 +77,7 @@ model::parallel_time::FitQuestion memory_of(const Improvement& one, double devic
   return model::parallel_time::fit_question(one.answer.memory, device_bytes);
 }
 
+/// Narrow terminals go without free memory, then without the time of the step.
 Fields<Improvement> improvement_fields(const ParallelExplanation& of) {
   using enum Meaning;
   const auto keys = [](const Improvement& one) { return text_or_null(one.plan); };
@@ -94,12 +97,16 @@ Fields<Improvement> improvement_fields(const ParallelExplanation& of) {
   };
   Field<Improvement> verdict{"fits", state, fits, "fits", fits_shown, Align::left};
   verdict.states = {"yes", "no", "unsure"};
+  Field<Improvement> step{"t_iter_s", value, iteration, "step ms", as::milliseconds};
+  step.spare = 1;
+  Field<Improvement> room{"free_bytes", value, free, "free GB", free_gb};
+  room.spare = 2;
   return {{"change", key, &Improvement::change, "with", change_text, Align::left},
           {"plan", remark, keys},
           {"global_batch", value, &Improvement::global_batch},
-          {"t_iter_s", value, iteration, "step ms", as::milliseconds},
+          step,
           {"gain", value, gain, "samples/s", as::signed_percent},
-          {"free_bytes", value, free, "free GB", free_gb},
+          room,
           verdict};
 }
 
@@ -122,12 +129,17 @@ std::vector<GroupRow> group_rows(const ParallelExplanation& one) {
   return rows;
 }
 
+/// Narrow terminals go without the numbers on nodes, which the links tell of.
 Fields<GroupRow> group_fields() {
   using enum Meaning;
+  Field<GroupRow> nodes{"nodes", value, &GroupRow::nodes, "nodes", as::exact};
+  nodes.spare = 1;
+  Field<GroupRow> on_node{"ranks_on_node", value, &GroupRow::on_node, "GPUs a node", as::exact};
+  on_node.spare = 2;
   return {{"group", key, &GroupRow::name, "group", as::words},
           {"ranks", value, &GroupRow::ranks, "GPUs", as::exact},
-          {"nodes", value, &GroupRow::nodes, "nodes", as::exact},
-          {"ranks_on_node", value, &GroupRow::on_node, "GPUs a node", as::exact},
+          nodes,
+          on_node,
           {"link", remark, &GroupRow::link, "over", as::words}};
 }
 

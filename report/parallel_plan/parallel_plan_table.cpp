@@ -101,8 +101,8 @@ Fields<TrainingRow> training_fields(const PlanSearch& search, const std::vector<
   Fields<TrainingRow> fields =
       joined<TrainingRow>({part_of<TrainingRow>(splits, &TrainingRow::row),
                            part_of<TrainingRow>(training_cost_fields(costs), &TrainingRow::cost)});
-  may_leave_out({"experts", "data", "useful", "failures", "checkpoint min", "without failures",
-                 "90 % of price", "90 % of MWh"},
+  may_leave_out({"90 % interval", "experts", "data", "useful", "failures", "checkpoint min",
+                 "without failures", "90 % of price", "90 % of MWh"},
                 fields);
   return fields;
 }

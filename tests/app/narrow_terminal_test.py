@@ -45,6 +45,11 @@ class NarrowTerminal(ProgramTest):
             line = self.widest(80, words)
             self.assertLessEqual(len(line), 80, f"{words}\n{line}")
 
+    def test_sixty_columns_are_enough_for_most(self):
+        for words in [[*LLAMA, "--explain"], [*LLAMA, *PRICE]]:
+            line = self.widest(60, words)
+            self.assertLessEqual(len(line), 60, f"{words}\n{line}")
+
     def test_a_hundred_columns_hold_more(self):
         for words in [[*LLAMA, *PRICE], QUESTIONS[-4]]:
             line = self.widest(100, words)

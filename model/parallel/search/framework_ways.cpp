@@ -60,8 +60,8 @@ bool nanotron_runs(const ParallelPlan& plan) {
 
 constexpr std::array<FrameworkWays, 4> all_ways{{
     {"megatron", "Megatron-LM", "megatron-core",
-     "Megatron-LM has no zero bubbles, and shards no gradients or weights in pipelines. Its "
-     "selective recomputation is not timed with ZeRO 3.",
+     "Megatron-LM has neither GPipe nor zero bubbles, and shards no gradients or weights in "
+     "pipelines. Its selective recomputation is not timed with ZeRO 3.",
      megatron_runs},
     {"deepspeed", "DeepSpeed", "deepspeed",
      "DeepSpeed without Megatron cuts no tensors and no sequences, runs pipelines by 1f1b of equal "
