@@ -314,6 +314,7 @@ class PlanParallel(ProgramTest):
             ([*WORDS, "--framework", "nanotron", "--parallel", "zero=3"], ["zero=3", "nanotron as published does not run it", "ZeRO 0 or 1"]),
             ([*WORDS, "--framework", "deepspeed", "--parallel", "tensor=8"], ["tensor=8", "DeepSpeed as published does not run it"]),
             ([*WORDS, "--framework", "deepspeed", "--parallel", "tensor_overlap=true"], ["sends no messages under products"]),
+            ([*WORDS, "--framework", "torchtitan", "--parallel", "tensor_overlap=true,compile=false"], ["tensor_overlap is true without compile"]),
             ([*WORDS, "--framework", "fsdp", "--parallel", "tensor_overlap=true"], ["sends no messages under products"]),
             ([*WORDS[:3], "--cluster", "dgx_a100", "--ranks", 64, "--parallel", "tensor_overlap=true"], ["sends no messages under products"]),
             ([*WORDS, "--parallel", "tensor=8,stages=16"], ["are 128 ranks, and there are 64 devices"]),

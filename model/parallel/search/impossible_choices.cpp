@@ -115,18 +115,22 @@ class PossiblePlans {
     return false;
   }
 
-  /// Whether the choices allow what the framework can do with these messages.
+  /// Whether the choices allow what the framework can do with these messages, and compile.
   bool choose_overlap(Candidate& at) const {
-    const std::vector<int>& allowed = question_.choices.tensor_overlap;
-    at.plan.tensor_overlap.reset();
-    if (is_allowed(0, allowed)) return true;
+    using parallel_time::Compiling;
     const parallel_time::Family& family =
         *context_->frameworks[at.framework].jobs.front().setting.family;
-    if (!at.plan.sequence_parallel || family.tensor_overlap == parallel_time::TensorOverlap::none) {
+    const std::vector<int>& compile = question_.choices.compile;
+    at.plan.compile.reset();
+    if (family.compiling == Compiling::on_request) {
+      at.plan.compile = is_allowed(1, compile);
+    } else if (!is_allowed(family.compiling == Compiling::always ? 1 : 0, compile)) {
       return false;
     }
+    at.plan.tensor_overlap.reset();
+    if (is_allowed(0, question_.choices.tensor_overlap)) return true;
     at.plan.tensor_overlap = true;
-    return true;
+    return parallel_time::overlaps_tensor(family, at.plan);
   }
 
   const SearchContext* context_;
@@ -194,9 +198,13 @@ void set_overlap(const PlanChoices& choices, const SearchQuestion& /*question*/,
   at.plan.tensor_overlap = choices.tensor_overlap.front() != 0;
 }
 
+void set_compile(const PlanChoices& choices, const SearchQuestion& /*question*/, Candidate& at) {
+  at.plan.compile = choices.compile.front() != 0;
+}
+
 using C = PlanChoices;
 using P = ParallelPlan;
-constexpr std::array<ChoiceKey, 13> choice_keys{
+constexpr std::array<ChoiceKey, 14> choice_keys{
     {{take<&C::tensor>, set_axis<&C::tensor, &P::tensor>},
      {take<&C::context>, set_axis<&C::context, &P::context>},
      {take<&C::stages>, set_axis<&C::stages, &P::stages>},
@@ -204,6 +212,7 @@ constexpr std::array<ChoiceKey, 13> choice_keys{
      {take<&C::experts>, set_value<&C::experts, &P::experts>},
      {take<&C::micro_batch>, set_value<&C::micro_batch, &P::micro_batch>},
      {take<&C::tensor_overlap>, set_overlap},
+     {take<&C::compile>, set_compile},
      {take<&C::sequence_parallel>, set_value<&C::sequence_parallel, &P::sequence_parallel>},
      {take<&C::schedules>, set_value<&C::schedules, &P::schedule>},
      {take<&C::chunks>, set_chunks},
@@ -252,15 +261,16 @@ std::string not_searched(const ParallelPlan& plan) {
 Reason reason_of(const SearchContext& context, const Candidate& at) {
   const FrameworkContext& framework = context.frameworks[at.framework];
   const parallel_time::Family& family = *framework.jobs.front().setting.family;
-  if (at.plan.tensor_overlap == true &&
-      family.tensor_overlap == parallel_time::TensorOverlap::none) {
+  // What the software lacks is the plainest reason, whatever faults the plan has beside it.
+  const bool lacks_overlap = family.tensor_overlap == parallel_time::TensorOverlap::none;
+  const std::vector<std::string> faults = parallel::faults(at.plan, at.gpus, context.facts);
+  if (faults.empty() || (at.plan.tensor_overlap == true && lacks_overlap)) {
     try {
       parallel_time::sizes_of(framework.training, family, at.plan);
     } catch (const ConfigError& error) {
       return {at, 0, error.what()};
     }
   }
-  const std::vector<std::string> faults = parallel::faults(at.plan, at.gpus, context.facts);
   if (!faults.empty()) return {at, faults.size(), faults.front()};
   if (framework.ways != nullptr && !framework.ways->runs(at.plan)) {
     return {at, 0, not_run(context, *framework.ways)};
