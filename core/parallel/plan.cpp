@@ -29,7 +29,6 @@ static_assert(in_order(axes) && axes.size() == all_axes.size());
 static_assert(in_order(recomputes) && recomputes.size() == all_recomputes.size());
 
 /// Largest size of an axis, and of a batch.
-constexpr int most = 1'000'000;
 constexpr double most_state_bytes = 16;
 
 class Faults {
@@ -66,15 +65,16 @@ class Faults {
 
   void check_ranges() {
     for (const Axis axis : all_axes)
-      check_range(axis_name(axis), ranks_along(axis, plan_), 1, most);
-    check_range("experts", plan_.experts, 1, most);
-    check_range("chunks", plan_.chunks, 1, most);
-    check_range("micro_batch", plan_.micro_batch.value_or(1), 1, most);
-    check_range("micro_batches", plan_.micro_batches.value_or(1), 1, most);
+      check_range(axis_name(axis), ranks_along(axis, plan_), 1, most_in_plan);
+    check_range("experts", plan_.experts, 1, most_in_plan);
+    check_range("chunks", plan_.chunks, 1, most_in_plan);
+    check_range("micro_batch", plan_.micro_batch.value_or(1), 1, most_in_plan);
+    check_range("micro_batches", plan_.micro_batches.value_or(1), 1, most_in_plan);
     check_range("zero", plan_.zero, 0, 3);
-    check_range("zero_group", plan_.zero_group.value_or(1), 1, most);
-    check_range("recompute_layers", plan_.recompute_layers, 0, most);
-    for (const int layers : plan_.stage_layers) check_range("stage_layers", layers, 1, most);
+    check_range("zero_group", plan_.zero_group.value_or(1), 1, most_in_plan);
+    check_range("recompute_layers", plan_.recompute_layers, 0, most_in_plan);
+    for (const int layers : plan_.stage_layers)
+      check_range("stage_layers", layers, 1, most_in_plan);
     const StateBytes& bytes = plan_.bytes;
     check_bytes("weight_bytes", bytes.weights);
     if (bytes.weights == 0) add("weight_bytes is 0. Write the bytes of a weight, such as 2.");
@@ -241,9 +241,9 @@ class Faults {
     if (!batch_fits_) return;
     const PipelineSchedule& schedule = find_schedule(plan_.schedule);
     const std::int64_t micro_batches = batches_of(plan_, facts_).micro_batches;
-    if (micro_batches > most) {
+    if (micro_batches > most_in_plan) {
       add("An iteration has {} micro-batches. Raise micro_batch, so that there are at most {}.",
-          micro_batches, most);
+          micro_batches, most_in_plan);
       return;
     }
     const PipelineShape shape = pipeline_of(plan_, facts_);
@@ -289,7 +289,7 @@ class Faults {
 
   void check_block() {
     const std::int64_t parts = std::int64_t{plan_.stages} * plan_.chunks;
-    std::int64_t largest = most;
+    std::int64_t largest = most_in_plan;
     if (!plan_.stage_layers.empty()) {
       largest = *std::ranges::max_element(plan_.stage_layers);
     } else if (facts_.layers && *facts_.layers % parts == 0) {
@@ -367,7 +367,7 @@ PlanBatches batches_of(const ParallelPlan& plan, const NetworkFacts& facts) {
 
 PipelineShape pipeline_of(const ParallelPlan& plan, const NetworkFacts& facts) {
   const std::int64_t micro_batches = batches_of(plan, facts).micro_batches;
-  EXPECT(micro_batches <= most);
+  EXPECT(micro_batches <= most_in_plan);
   return {plan.stages, plan.chunks, static_cast<int>(micro_batches)};
 }
 

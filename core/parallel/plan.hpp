@@ -93,6 +93,9 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 };
 
+/// The largest of any number in a plan: ranks along an axis, chunks, micro-batches.
+inline constexpr int most_in_plan = 1'000'000;
+
 /// The number of an axis's ranks.
 int ranks_along(Axis axis, const ParallelPlan& plan);
 

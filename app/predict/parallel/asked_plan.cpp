@@ -6,13 +6,13 @@
 
 #include "app/cli/number_sweep.hpp"
 #include "core/base/error.hpp"
+#include "core/parallel/plan.hpp"
 #include "core/parallel/plan_text.hpp"
 
 namespace dlscale::app {
 namespace {
 
 constexpr double most_ranks = 1e9;
-constexpr int most_replicas = 1'000'000;  ///< as parallel::check() has it
 
 }  // namespace
 
@@ -25,10 +25,10 @@ parallel::ParallelPlan AskedPlan::on(int ranks) const {
         "not divide {}. Take a multiple of {}, or another plan.",
         replica, ranks, replica));
   }
-  if (ranks / replica > most_replicas) {
+  if (ranks / replica > parallel::most_in_plan) {
     throw ConfigError(
         fmt::format("--ranks {} are {} replicas of this plan, and at most {} can be. Take fewer.",
-                    ranks, ranks / replica, most_replicas));
+                    ranks, ranks / replica, parallel::most_in_plan));
   }
   filled.data = static_cast<int>(ranks / replica);
   return filled;

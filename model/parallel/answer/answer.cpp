@@ -68,6 +68,15 @@ void expect_overlap(const ParallelQuestion& question, const Family& family,
 
 constexpr double most_micro_batches = 1e9;
 
+/// The numbers of a plan, which view the layers of its stages in `layers`.
+NumberedPlan numbered_plan(const ParallelQuestion& question, const Family& family,
+                           const parallel::ParallelPlan& plan, std::vector<int>& layers) {
+  NumberedPlan numbered{sizes_of(question, family, plan), plan, question.framework};
+  layers = stage_layers_of(plan);
+  numbered.sizes.stage_layers = layers;
+  return numbered;
+}
+
 memory::MemorySetup setup_of_batches(const Setting& setting, const parallel::ParallelPlan& plan,
                                      const parallel::PlanBatches& batches) {
   parallel::ParallelPlan stated = plan;
@@ -239,10 +248,8 @@ memory::MemorySetup memory_setup_of(const Setting& setting, const NumberedPlan& 
 
 memory::MemorySetup memory_setup_of(const ParallelQuestion& question, const Setting& setting,
                                     const parallel::ParallelPlan& plan) {
-  NumberedPlan numbered{sizes_of(question, *setting.family, plan), plan, question.framework};
-  const std::vector<int> layers = stage_layers_of(plan);
-  numbered.sizes.stage_layers = layers;
-  return memory_setup_of(setting, numbered);
+  std::vector<int> layers;
+  return memory_setup_of(setting, numbered_plan(question, *setting.family, plan, layers));
 }
 
 IterationTime stretched(IterationTime time, double factor) {
@@ -284,9 +291,8 @@ ParallelAnswer predict_plan(const ParallelTimeFile& file, const ParallelQuestion
                             const ParallelHardware& hardware, const Setting& setting,
                             const parallel::ParallelPlan& plan) {
   parallel::check(plan, static_cast<std::int64_t>(hardware.links.gpus), facts_of(question));
-  NumberedPlan numbered{sizes_of(question, *setting.family, plan), plan, question.framework};
-  const std::vector<int> layers = stage_layers_of(plan);
-  numbered.sizes.stage_layers = layers;
+  std::vector<int> layers;
+  NumberedPlan numbered = numbered_plan(question, *setting.family, plan, layers);
   numbered.sizes.keeps_gathered_stage =
       plan.zero >= 3 && file.implementation_of(question.framework).keeps_gathered_stage;
   numbered.is_family_named = file.family_of_words(question.framework) != nullptr;
