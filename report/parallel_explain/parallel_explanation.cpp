@@ -143,6 +143,8 @@ Fields<GroupRow> group_fields() {
           {"link", remark, &GroupRow::link, "over", as::words}};
 }
 
+constexpr const char* memory_field = "memory_waits_s";
+
 /// A stage's time as simulated.
 struct StageRow {
   int stage;  ///< from 1
@@ -182,6 +184,7 @@ Fields<StageRow> stage_fields() {
           time("drain_s", "drain", {Activity::drain}),
           time("gradients_s", "gradients", {Activity::gradients}, 2),
           time("update_s", "update", {Activity::update}, 3),
+          time(memory_field, "memory", {Activity::memory}, 4),
           time("stragglers_s", "stragglers", {Activity::stragglers}, 5)};
 }
 
@@ -234,12 +237,17 @@ Table stages_table(const ParallelExplanation& one) {
   for (std::size_t i = 0; i < std::min(all, most_stages); ++i) {
     shown.push_back(rows[all <= most_stages ? i : i * (all - 1) / (most_stages - 1)]);
   }
-  Table table = table_of(stage_fields(), shown);
+  const bool waits_for_memory = one.answer.waits.likely > 1;
+  Fields<StageRow> fields = stage_fields();
+  std::erase_if(fields, [&](const Field<StageRow>& field) {
+    return field.key == memory_field && !waits_for_memory;
+  });
+  Table table = table_of(fields, shown);
   table.title = title_of(one, "Stages in ms, simulated");
   table.notes.emplace_back(
       "again: recomputation; in layers: messages that keep the stage from computing; between "
       "stages: waits while a message is under way");
-  const double predicted = one.answer.time.total;
+  const double predicted = one.answer.seconds();
   const double difference = one.timeline->iteration.si() / predicted - 1;
   if (std::abs(difference) > visible_difference) {
     table.notes.push_back(

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "app/predict/parallel/plan_notes.hpp"
-#include "app/predict/parallel/timeline_of.hpp"
 #include "core/parallel/plan_text.hpp"
+#include "model/parallel/answer/answered_timeline.hpp"
 #include "report/parallel_explain/parallel_explanation.hpp"
 
 namespace dlscale::app {

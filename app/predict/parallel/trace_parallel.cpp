@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "app/predict/parallel/timeline_of.hpp"
 #include "core/base/error.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "core/results/trace_event.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
+#include "model/parallel/answer/answered_timeline.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
 #include "report/parallel_explain/parallel_trace.hpp"
 

@@ -122,6 +122,12 @@ class RankWriter {
   RankTimes times_;
 };
 
+bool is_work(Activity activity) {
+  return activity == Activity::forward || activity == Activity::backward ||
+         activity == Activity::weights || activity == Activity::recompute ||
+         activity == Activity::layer_messages;
+}
+
 }  // namespace
 
 std::string_view activity_name(Activity activity) {
@@ -148,6 +154,8 @@ std::string_view activity_name(Activity activity) {
       return "exchange of gradients";
     case Activity::update:
       return "update";
+    case Activity::memory:
+      return "waits for memory";
     case Activity::stragglers:
       return "stragglers";
   }
@@ -186,6 +194,44 @@ ParallelTimeline parallel_timeline(const Setting& setting, const PlanSizes& size
     result.stages.push_back(writer.take());
   }
   return result;
+}
+
+ParallelTimeline stretched(ParallelTimeline line, double factor) {
+  for (std::vector<TimelineSpan>& stage : line.stages) {
+    for (TimelineSpan& span : stage) {
+      span.start = factor * span.start;
+      span.end = factor * span.end;
+    }
+  }
+  for (RankTimes& rank : line.times) {
+    for (double& seconds : rank.seconds) seconds *= factor;
+  }
+  line.pipeline = factor * line.pipeline;
+  line.iteration = factor * line.iteration;
+  return line;
+}
+
+ParallelTimeline with_memory_waits(ParallelTimeline line, double factor) {
+  if (factor == 1) return line;
+  line = stretched(std::move(line), factor);
+  for (std::size_t stage = 0; stage < line.stages.size(); ++stage) {
+    RankTimes& times = line.times[stage];
+    std::vector<TimelineSpan> spans;
+    for (const TimelineSpan& span : line.stages[stage]) {
+      spans.push_back(span);
+      if (!is_work(span.activity)) continue;
+      TimelineSpan& work = spans.back();
+      work.end = span.start + (span.end - span.start) / factor;
+      TimelineSpan wait = span;
+      wait.activity = Activity::memory;
+      wait.start = work.end;
+      times[span.activity] -= (wait.end - wait.start).si();
+      times[Activity::memory] += (wait.end - wait.start).si();
+      spans.push_back(wait);
+    }
+    line.stages[stage] = std::move(spans);
+  }
+  return line;
 }
 
 }  // namespace dlscale::model::parallel_time

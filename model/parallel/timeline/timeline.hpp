@@ -23,9 +23,10 @@ enum class Activity {
   drain,           ///< waits for the others after its own work
   gradients,       ///< exposed exchange of gradients
   update,
+  memory,      ///< waits of an allocator for memory
   stragglers,  ///< the slowest of many nodes
 };
-inline constexpr std::size_t activities = 12;
+inline constexpr std::size_t activities = 13;
 std::string_view activity_name(Activity activity);
 
 /// A stretch of a rank's time.
@@ -63,5 +64,13 @@ struct ParallelTimeline {
 /// and at most 10^6 parts of micro-batches.
 ParallelTimeline parallel_timeline(const Setting& setting, const PlanSizes& sizes,
                                    const parallel::ParallelPlan& plan);
+
+/// The same iteration, `factor` > 0 times as long in all its parts.
+ParallelTimeline stretched(ParallelTimeline line, double factor);
+
+/// The same iteration, `factor` ≥ 1 times as long because allocators wait for memory: behind each
+/// piece of a forward or backward, in proportion to it. All else takes as much longer, since it
+/// waits for these. [derived: waits recur in each micro-batch (waits_for_memory())]
+ParallelTimeline with_memory_waits(ParallelTimeline line, double factor);
 
 }  // namespace dlscale::model::parallel_time
