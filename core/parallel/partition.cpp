@@ -1,9 +1,11 @@
 #include "core/parallel/partition.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "core/base/error.hpp"
 
@@ -18,20 +20,22 @@ class StageCuts {
             const std::optional<StageMemory>& memory)
       : layers_(layers), stages_(stages), memory_(memory) {
     for (const StageLayer& layer : layers) {
-      for (const double value :
-           {layer.time.si(), layer.states.si(), layer.activations.si(), layer.message.si()}) {
+      for (const double value : {layer.time.si(), layer.message.si()}) {
         EXPECT(std::isfinite(value) && value >= 0);
       }
       times_.push_back(times_.back() + layer.time.si());
-      states_.push_back(states_.back() + layer.states.si());
-      activations_.push_back(activations_.back() + layer.activations.si());
     }
   }
 
-  std::optional<std::vector<int>> find() {
+  std::vector<std::vector<int>> find(std::span<const double> slacks) {
     const double slowest = least_slowest();
-    if (slowest == impossible) return std::nullopt;
-    return with_least_messages(slowest);
+    if (slowest == impossible) return {};
+    std::vector<std::vector<int>> cuts;
+    for (const double slack : slacks) {
+      EXPECT(slack >= 1);
+      cuts.push_back(with_least_messages(slack * slowest));
+    }
+    return cuts;
   }
 
  private:
@@ -39,12 +43,11 @@ class StageCuts {
   [[nodiscard]] double time(std::size_t first, std::size_t end) const {
     return times_[end] - times_[first];
   }
-  /// Whether they fit; a shorter run of the same stage then fits, too.
   [[nodiscard]] bool fits(std::size_t stage, std::size_t first, std::size_t end) const {
-    if (!memory_) return true;
-    return states_[end] - states_[first] +
-               memory_->live[stage] * (activations_[end] - activations_[first]) <=
-           memory_->limit.si();
+    return !memory_ || memory_->fits(stage, first, end);
+  }
+  [[nodiscard]] bool is_too_long(std::size_t stage, std::size_t first, std::size_t end) const {
+    return memory_ && memory_->is_too_long(stage, first, end);
   }
 
   struct Ends {
@@ -71,11 +74,13 @@ class StageCuts {
       std::vector<double> now(count + 1, impossible);
       const auto [nearest, farthest] = ends_of(stage);
       for (std::size_t end = nearest; end <= farthest; ++end) {
-        for (std::size_t first = end_of_starts(stage, end);
-             first-- > stage && fits(stage, first, end);) {
+        for (std::size_t first = end_of_starts(stage, end); first-- > stage;) {
           const double own = time(first, end);
+          if (own >= now[end]) break;  // so does a longer run
+          if (before[first] == impossible) continue;
+          if (is_too_long(stage, first, end)) break;
+          if (!fits(stage, first, end)) continue;
           now[end] = std::min(now[end], std::max(before[first], own));
-          if (own >= now[end]) break;  // a longer run is slower
         }
       }
       before = std::move(now);
@@ -95,10 +100,11 @@ class StageCuts {
       const auto [nearest, farthest] = ends_of(stage);
       for (std::size_t end = nearest; end <= farthest; ++end) {
         const double message = end < count ? layers_[end - 1].message.si() : 0;
-        for (std::size_t first = end_of_starts(stage, end);
-             first-- > stage && fits(stage, first, end);) {
+        for (std::size_t first = end_of_starts(stage, end); first-- > stage;) {
           if (time(first, end) > slowest) break;
           if (before[first] + message >= now[end]) continue;
+          if (is_too_long(stage, first, end)) break;
+          if (!fits(stage, first, end)) continue;
           now[end] = before[first] + message;
           firsts[stage][end] = first;
         }
@@ -119,18 +125,25 @@ class StageCuts {
   std::size_t stages_;
   const std::optional<StageMemory>& memory_;
   std::vector<double> times_{0.0};  ///< of the first layers, by their number
-  std::vector<double> states_{0.0};
-  std::vector<double> activations_{0.0};
 };
 
 }  // namespace
 
 std::optional<std::vector<int>> cut_into_stages(std::span<const StageLayer> layers, int stages,
                                                 const std::optional<StageMemory>& memory) {
+  constexpr std::array none{1.0};
+  std::vector<std::vector<int>> cuts = cuts_with_slack(layers, stages, none, memory);
+  if (cuts.empty()) return std::nullopt;
+  return std::move(cuts.front());
+}
+
+std::vector<std::vector<int>> cuts_with_slack(std::span<const StageLayer> layers, int stages,
+                                              std::span<const double> slacks,
+                                              const std::optional<StageMemory>& memory) {
   EXPECT(stages >= 1);
-  EXPECT(!memory || static_cast<int>(memory->live.size()) == stages);
-  if (static_cast<std::size_t>(stages) > layers.size()) return std::nullopt;
-  return StageCuts(layers, static_cast<std::size_t>(stages), memory).find();
+  EXPECT(!memory || (memory->fits && memory->is_too_long));
+  if (static_cast<std::size_t>(stages) > layers.size()) return {};
+  return StageCuts(layers, static_cast<std::size_t>(stages), memory).find(slacks);
 }
 
 }  // namespace dlscale::parallel

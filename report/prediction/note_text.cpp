@@ -258,6 +258,8 @@ constexpr std::array all_note_words{
                "trainings with servers over such links; messages also travel beside the next "
                "forward pass",
                "on {} GPUs messages take {}, {}"),
+    NOTE_WORDS(memory_cuts_stages, "memory decides the cut of stages",
+               "{} takes {:.2g} % less time, and {}; this one {}"),
     NOTE_WORDS(timed_line, "all-reduces by a line through those that were timed",
                "{} and {:.3g} ns a byte on {} ranks, off by {:.0f} % in the median of {}"),
     NOTE_WORDS(timed_line_missed,

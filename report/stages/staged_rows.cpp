@@ -7,6 +7,7 @@
 #include "core/base/error.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "core/text/numbers.hpp"
+#include "model/parallel/answer/fit_chance.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 #include "report/parallel/parallel_rows.hpp"
 #include "report/prediction/note_text.hpp"
@@ -118,13 +119,17 @@ Fields<StagedRow> staged_answer_fields() {
       {"memory_low_bytes", value, need(&MemoryEstimate::low)},
       {"memory_high_bytes", value, need(&MemoryEstimate::high)},
       {"device_memory_bytes", value, of(&StagedTraining::device_memory)},
+      {"fit_chance", value,
+       [](const StagedRow& row) {
+         const bool is_known = row.training().device_memory > Bytes();
+         return is_known ? number(chance_of(staged_fit_question(row.training()))) : Json();
+       }},
       verdict,
       {"bound", remark, [](const StagedRow& row) { return std::string(row.training().bound()); }}};
 }
 
 model::parallel_time::FitQuestion staged_fit_question(const StagedTraining& training) {
-  const std::size_t fullest = training.fullest();
-  return {static_cast<int>(fullest), training.need(fullest), training.device_memory.si()};
+  return {static_cast<int>(training.fullest()), training.need(), training.device_memory.si()};
 }
 
 std::string staged_fits_word(const StagedTraining& training) {
@@ -172,7 +177,9 @@ std::vector<std::string> staged_notes(const StagedAnswers& answers) {
   model::Notes found;
   for (const StagedAnswer& row : answers.rows) {
     for (const model::Note& note : row.training.notes) {
-      if (answers.all_notes || note.kind == model::NoteKind::more_nodes) found.add(note);
+      const bool is_short = note.kind == model::NoteKind::more_nodes ||
+                            note.kind == model::NoteKind::memory_cuts_stages;
+      if (answers.all_notes || is_short) found.add(note);
     }
   }
   std::vector<std::string> lines = answers.notes;

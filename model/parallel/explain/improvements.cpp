@@ -86,7 +86,7 @@ class Changes {
     if (plan_.stages == 1 || plan_.chunks > 1) return;
     const IterationTime& time = now_->time;
     const auto count = static_cast<std::size_t>(question_.shape.layers);
-    std::vector<parallel::StageLayer> layers(count, {Seconds(time.layer.layer.total()), {}, {}});
+    std::vector<parallel::StageLayer> layers(count, {Seconds(time.layer.layer.total())});
     layers.front().time += Seconds(time.embedding);
     layers.back().time += Seconds(time.head);
     const auto cut = parallel::cut_into_stages(layers, plan_.stages);

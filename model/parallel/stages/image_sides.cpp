@@ -14,7 +14,7 @@
 
 #include "core/base/error.hpp"
 #include "core/parallel/schedule/family.hpp"
-#include "model/parallel/stages/network_parts.hpp"
+#include "model/parallel/parts/network_parts.hpp"
 
 namespace dlscale::model {
 namespace {

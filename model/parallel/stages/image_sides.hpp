@@ -4,7 +4,7 @@
 
 #include "core/base/units.hpp"
 #include "core/network/network.hpp"
-#include "model/parallel/stages/part_memory.hpp"
+#include "model/parallel/parts/part_memory.hpp"
 #include "model/sgd_iter/kernels/layer_memory.hpp"
 
 namespace dlscale::model {

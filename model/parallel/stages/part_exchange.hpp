@@ -8,8 +8,8 @@
 #include "core/parallel/schedule/schedule.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
+#include "model/parallel/parts/network_parts.hpp"
 #include "model/parallel/pipeline/simulation.hpp"
-#include "model/parallel/stages/network_parts.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 
 namespace dlscale::model {

@@ -1,6 +1,7 @@
 #include "model/parallel/stages/predict_stages.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,8 @@
 #include "core/network/step.hpp"
 #include "core/parallel/partition.hpp"
 #include "core/parallel/schedule/family.hpp"
+#include "model/parallel/parts/stage_cut.hpp"
+#include "model/parallel/pipeline/makespans.hpp"
 #include "model/parallel/stages/layer_costs.hpp"
 #include "model/parallel/stages/slowest_copy.hpp"
 #include "model/parallel/stages/stage_links.hpp"
@@ -24,6 +27,7 @@
 #include "model/sgd_iter/costs/input_pipeline.hpp"
 #include "model/sgd_iter/kernels/kernel_time.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
+#include "model/sgd_iter/uncertain_iteration.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -99,19 +103,23 @@ class Staged {
     const KernelTimes kernels(network_, machine_, run_, place.ranks_on_node(), notes_);
     const InputCosts input = strip_input();
     LayerCosts layers = layer_costs(network_, kernels, input, Bound::value);
+    result_.device_memory = memory_of_rank(stated_.cluster, run_);
     sums_.emplace(network_, run_, memory_rules(plan_, machine_.cluster.device.kind));
     if (plan_.context > 1)
       sums_ = sums_->with_shares(kept_with_neighbours(whole_, network_, plan_.context));
     strip_messages_ = strip_messages(network_, machine_, run_, plan_);
     links_ = stage_links(machine_, run_, plan_);
-    const NetworkParts parts(network_, cut(layers));
+    const ChosenCut chosen = cut(layers);
+    std::optional<Seconds> quicker;
+    if (chosen.quicker) {
+      Notes same;
+      LayerCosts alike = layers;
+      quicker = iterate(NetworkParts(network_, chosen.quicker->layers), alike, same).total;
+    }
+    const NetworkParts parts(network_, chosen.cut.layers);
     result_.layers = parts.lengths();
-    add_updates(parts);
-    StagedIteration value = computed(parts, layers, Bound::value);
-    slowest_ = slowest_copy(network_, machine_, run_, plan_, schedule_, result_.shape, value.costs);
-    finish(parts, layers, value, notes_);
-    static_cast<StagedIteration&>(result_) = std::move(value);
-    if (plan_.context > 1) add_whole(parts, input);
+    static_cast<StagedIteration&>(result_) = iterate(parts, layers, notes_);
+    if (quicker) note_memory(chosen, *quicker);
     if (!machine_.fitted) add_errors(parts, kernels, input);
     add_memory(parts);
     add_rates();
@@ -121,10 +129,13 @@ class Staged {
 
  private:
   [[nodiscard]] InputCosts strip_input();
+  StagedIteration iterate(const NetworkParts& parts, LayerCosts& layers, Notes& notes);
+  void note_memory(const ChosenCut& chosen, Seconds quicker);
   void add_updates(const NetworkParts& parts);
-  void add_whole(const NetworkParts& parts, InputCosts input);
+  [[nodiscard]] Seconds alone() const;
   [[nodiscard]] Seconds messages_of(const NetworkParts& parts, std::size_t part, int layers) const;
-  [[nodiscard]] std::vector<int> cut(const LayerCosts& layers) const;
+  [[nodiscard]] ChosenCut cut(const LayerCosts& layers) const;
+  [[nodiscard]] PipelineCosts passes(const NetworkParts& parts, const LayerCosts& layers) const;
   [[nodiscard]] StagedIteration computed(const NetworkParts& parts, const LayerCosts& layers,
                                          Bound bound) const;
   void finish(const NetworkParts& parts, LayerCosts& layers, StagedIteration& iteration,
@@ -172,7 +183,27 @@ InputCosts Staged::strip_input() {
   return input;
 }
 
+/// The iteration of a cut; `layers` become those of the slowest copy.
+StagedIteration Staged::iterate(const NetworkParts& parts, LayerCosts& layers, Notes& notes) {
+  add_updates(parts);
+  StagedIteration value = computed(parts, layers, Bound::value);
+  slowest_ = slowest_copy(network_, machine_, run_, plan_, schedule_, result_.shape, value.costs);
+  finish(parts, layers, value, notes);
+  return value;
+}
+
+/// What the cut costs that memory asks for, if it costs anything.
+void Staged::note_memory(const ChosenCut& chosen, Seconds quicker) {
+  constexpr double least_shown = 1e-3;
+  const double less = 1 - quicker / result_.total;
+  if (less < least_shown) return;
+  notes_.add(NoteKind::memory_cuts_stages, {},
+             {fmt::format("{}", fmt::join(chosen.quicker->layers, "/")), 100 * less,
+              fit_level_text(chosen.quicker->level), fit_level_text(chosen.cut.level)});
+}
+
 void Staged::add_updates(const NetworkParts& parts) {
+  updates_.clear();
   std::vector<double> parameters(parts.count());
   for (const Layer& layer : network_.layers()) {
     parameters[parts.part_of(layer.id)] += static_cast<double>(layer.parameter_count());
@@ -186,13 +217,13 @@ void Staged::add_updates(const NetworkParts& parts) {
   }
 }
 
-/// The time of one device, which trains whole images.
-void Staged::add_whole(const NetworkParts& parts, InputCosts input) {
-  Notes same;
-  input.copy = static_cast<double>(plan_.context) * input.copy;
-  const KernelTimes kernels(whole_, machine_, run_, 1, same);
-  const LayerCosts layers = layer_costs(whole_, kernels, input, Bound::value);
-  result_.alone = computed(parts, layers, Bound::value).alone;
+/// One device that trains the images of an iteration by itself: all at once, as far as a rank may
+/// have so many.
+Seconds Staged::alone() const {
+  Run one = run_;
+  one.ranks = 1;
+  one.batch = static_cast<int>(std::min(global_batch_, double{most_images_per_rank}));
+  return global_batch_ / one.batch * uncertain_iteration(whole_, machine_, one).value();
 }
 
 /// Messages between strips for a micro-batch and part, one way.
@@ -215,35 +246,47 @@ Seconds Staged::again(const LayerCosts& layers, std::size_t first, std::size_t e
                          from + static_cast<std::ptrdiff_t>(end), Seconds());
 }
 
-std::vector<int> Staged::cut(const LayerCosts& costs) const {
-  if (!plan_.stage_layers.empty()) return plan_.stage_layers;
-  const int parts = result_.shape.parts();
+ChosenCut Staged::cut(const LayerCosts& costs) const {
+  if (!plan_.stage_layers.empty()) return {{plan_.stage_layers}};
   std::vector<parallel::StageLayer> layers;
-  for (std::size_t layer = 1; layer < network_.layers().size(); ++layer) {
+  for (const Layer& layer : network_.layers()) {
+    const std::size_t at = layer.id.index();
+    if (at == 0) continue;  // the input
     parallel::StageLayer& own = layers.emplace_back();
-    own.time = costs.forward[layer] + costs.backward[layer];
-    if (plan_.recompute == Recompute::full) own.time += costs.forward[layer];
-    own.states = sums_->states(layer);
-    own.activations = sums_->activations(layer);
-    if (!links_.empty()) own.message = 2 * links_.front().time(sums_->crossing(layer));
+    own.time = costs.forward[at] + costs.backward[at] +
+               adding(Bytes(4.0 * static_cast<double>(layer.parameter_count())));
+    if (plan_.recompute == Recompute::full) own.time += costs.forward[at];
+    if (!links_.empty()) own.message = 2 * links_.front().time(sums_->crossing(at));
   }
-  std::optional<std::vector<int>> found;
-  const Bytes memory = memory_of_rank(stated_.cluster, run_) - Bytes(libraries().bytes);
-  const bool one_part = schedule_.copies == 1 && plan_.chunks == 1;
-  if (memory > Bytes() && one_part && plan_.recompute == Recompute::none) {
-    found = cut_into_stages(layers, parts,
-                            parallel::StageMemory{memory, usual_live(schedule_, result_.shape)});
+  layers.front().time += costs.copy;
+  const int parts = result_.shape.parts();
+  if (schedule_.copies > 1 || plan_.chunks > 1) {
+    return {{*parallel::cut_into_stages(layers, parts)}};
   }
-  if (!found) found = cut_into_stages(layers, parts);
-  EXPECT(found);  // as many layers as parts, or facts_of() has thrown
-  return *found;
+  std::optional<CutMemory> memory;
+  if (result_.device_memory > Bytes()) {
+    memory = {&*sums_, usual_live(schedule_, result_.shape), libraries(), result_.device_memory};
+  }
+  const Makespans makespans(schedule_, result_.shape);
+  const auto time = [&](const std::vector<int>& lengths) {
+    return makespans.of(passes(NetworkParts(network_, lengths), costs));
+  };
+  return cut_by_time_and_memory(layers, parts, time, memory);
 }
 
-/// The costs of all parts but their reduces, and the time of one device.
+/// The costs of all parts but their reduces.
 StagedIteration Staged::computed(const NetworkParts& parts, const LayerCosts& layers,
                                  Bound bound) const {
-  StagedIteration iteration;
-  PipelineCosts& costs = iteration.costs;
+  StagedIteration iteration{.costs = passes(parts, layers)};
+  for (const Estimate<Seconds>& update : updates_) {
+    iteration.costs.update.push_back(end_of(update, bound));
+  }
+  return iteration;
+}
+
+/// The costs of all parts but their reduces and updates.
+PipelineCosts Staged::passes(const NetworkParts& parts, const LayerCosts& layers) const {
+  PipelineCosts costs;
   std::size_t first = 0;
   for (std::size_t part = 0; part < parts.count(); ++part) {
     const std::size_t end = parts.last_layer(part) + 1;
@@ -256,7 +299,6 @@ StagedIteration Staged::computed(const NetworkParts& parts, const LayerCosts& la
       parameters += network_.layers()[layer].parameter_count();
     }
     const Bytes gradients(4.0 * static_cast<double>(parameters));
-    iteration.alone += result_.shape.micro_batches * (forward + backward + adding(gradients));
     costs.forward.push_back(forward);
     costs.backward.push_back(backward + again(layers, first, end) + adding(gradients));
     costs.backward_weights.emplace_back();
@@ -265,16 +307,12 @@ StagedIteration Staged::computed(const NetworkParts& parts, const LayerCosts& la
       if (of.pass != Pass::backward_filter || parts.part_of(of.layer) != part) continue;
       costs.backward_weights.back() += layers.steps.times[step];
     }
-    const Seconds update = end_of(updates_[part], bound);
-    iteration.alone += update;
-    costs.update.push_back(update);
     if (part + 1 < parts.count()) {
       costs.boundary.push_back(links_[part].time(sums_->crossing(end - 1)));
     }
     first = end;
   }
-  iteration.alone += result_.shape.micro_batches * layers.copy;
-  return iteration;
+  return costs;
 }
 
 /// Computing of all ranks takes as much longer as that of the copy for which the others wait.
@@ -382,61 +420,16 @@ memory::LibraryMemory Staged::libraries() const {
 void Staged::add_memory(const NetworkParts& parts) {
   result_.memory = rank_memories(*sums_, parts, schedule_.copies, result_.pipeline.live);
   result_.libraries = libraries();
-  result_.device_memory = memory_of_rank(stated_.cluster, run_);
 }
 
 void Staged::add_rates() {
   result_.images_per_s = global_batch_ / result_.total.si();
-  result_.speedup = plan_.data * (result_.alone / result_.total);
+  result_.alone = alone();
+  result_.speedup = result_.alone / result_.total;
   result_.efficiency = result_.speedup / run_.ranks;
 }
 
 }  // namespace
-
-std::string_view StagedTraining::bound() const {
-  const std::array<std::pair<Seconds, std::string_view>, 7> all{
-      {{parts.computing, "computing"},
-       {parts.unequal, "unequal stages"},
-       {parts.bubble, "the bubble"},
-       {parts.messages, "messages between stages"},
-       {parts.strips, "messages of strips"},
-       {parts.exchange, "the exchange of gradients"},
-       {parts.input, "input"}}};
-  return std::ranges::max_element(all, {}, &std::pair<Seconds, std::string_view>::first)->second;
-}
-
-Seconds StagedTraining::low() const {
-  return errors ? errors->all().low * total : total;
-}
-
-Seconds StagedTraining::high() const {
-  return errors ? errors->all().high * total : total;
-}
-
-double StagedTraining::speedup_low() const {
-  return errors ? speedup / errors->beside_computing().high : speedup;
-}
-
-double StagedTraining::speedup_high() const {
-  if (!errors) return speedup;
-  const double ranks = speedup / efficiency;
-  return std::min(speedup / errors->beside_computing().low, std::max(speedup, ranks));
-}
-
-std::size_t StagedTraining::fullest() const {
-  const auto most = std::ranges::max_element(memory, {}, &PartMemory::total);
-  return static_cast<std::size_t>(most - memory.begin());
-}
-
-memory::MemoryEstimate StagedTraining::need(std::size_t rank) const {
-  const PartMemory& own = memory[rank];
-  return {own.total().si() + libraries.bytes, own.least().si() + libraries.low,
-          own.most().si() + libraries.high};
-}
-
-bool StagedTraining::fits() const {
-  return device_memory > Bytes() && need(fullest()).bytes <= device_memory.si();
-}
 
 void check_stage_axes(const Network& network, const ParallelPlan& plan) {
   const std::array<std::pair<std::string_view, bool>, 8> others{

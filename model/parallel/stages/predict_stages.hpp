@@ -12,10 +12,10 @@
 #include "model/machine/machine.hpp"
 #include "model/memory/library_memory.hpp"
 #include "model/memory/rank_memory.hpp"
+#include "model/parallel/parts/part_memory.hpp"
 #include "model/parallel/pipeline/closed_form.hpp"
 #include "model/parallel/pipeline/simulation.hpp"
 #include "model/parallel/stages/part_exchange.hpp"
-#include "model/parallel/stages/part_memory.hpp"
 #include "model/parallel/stages/stage_errors.hpp"
 #include "model/sgd_iter/evidence/notes.hpp"
 
@@ -39,7 +39,7 @@ struct StagedIteration {
   MakespanBounds bounds = {};  ///< of the pipeline without reduces and updates, by closed form
   std::vector<PartExchange> exchanges;  ///< by part
   StagedParts parts;
-  Seconds alone;  ///< one device, all micro-batches of a pipeline and the update
+  Seconds alone;  ///< one device with all images, or the most that a rank may have at a time
   Seconds total;
 };
 
@@ -51,7 +51,7 @@ struct StagedTraining : StagedIteration {
   int micro_batch = 1;
   std::vector<int> layers;  ///< of each part, without the input
   double images_per_s = 0;
-  double speedup = 0;     ///< over one device, which trains the same micro-batches one by one
+  double speedup = 0;     ///< over one device, as predict_strong() has it: `alone` / `total`
   double efficiency = 0;  ///< speedup / devices
   std::optional<StageErrors> errors;     ///< of `total`; absent for machines that were measured
   std::vector<PartMemory> memory;        ///< by rank
@@ -71,6 +71,8 @@ struct StagedTraining : StagedIteration {
   [[nodiscard]] std::size_t fullest() const;
   /// Memory of a rank with libraries, and the ends of its range.
   [[nodiscard]] memory::MemoryEstimate need(std::size_t rank) const;
+  /// The most of all ranks, end by end.
+  [[nodiscard]] memory::MemoryEstimate need() const;
   /// Whether each rank's memory holds its need; false where the memory is unknown.
   [[nodiscard]] bool fits() const;
 };
@@ -84,8 +86,9 @@ void check_stage_axes(const Network& network, const parallel::ParallelPlan& plan
 ///
 /// 1. Each layer takes as long as predict() says, with micro-batches of the plan. On processors
 ///    with room for more ranks a node than sockets, a rank has its share of a socket.
-/// 2. Parts are those of plan.stage_layers, else the cut with the fastest slowest stage
-///    (cut_into_stages()) that fits the memory, if any does.
+/// 2. Parts are those of plan.stage_layers, else the cut with the fastest slowest stage among those
+///    that fit most surely (cut_by_time_and_memory()); of several chunks or copies of the network,
+///    among all. A note says what that costs.
 /// 3. Full or block recomputation adds its forward to backward. Several micro-batches add up their
 ///    gradients: 12 bytes a parameter each, at the bandwidth of memory.
 /// 4. A cut sends what crosses it (crossing_elements()), and its gradient back (stage_links()).

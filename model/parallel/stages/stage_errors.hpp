@@ -6,7 +6,7 @@
 #include "core/network/network.hpp"
 #include "core/run/run.hpp"
 #include "model/machine/machine.hpp"
-#include "model/parallel/stages/network_parts.hpp"
+#include "model/parallel/parts/network_parts.hpp"
 #include "model/parallel/stages/part_exchange.hpp"
 #include "model/sgd_iter/scaling/sheet_exchange.hpp"
 

@@ -127,6 +127,8 @@ enum class NoteKind {
   servers_packing,
   servers_by_sheets,
   servers_running,
+  // Pipelines
+  memory_cuts_stages,
   // Timed layers and messages
   timed_line,
   timed_line_missed,

@@ -8,11 +8,13 @@
 
 #include "core/network/network.hpp"
 #include "core/parallel/schedule/family.hpp"
+#include "model/parallel/parts/network_parts.hpp"
+#include "model/parallel/parts/part_memory.hpp"
 #include "model/parallel/pipeline/closed_form.hpp"
-#include "model/parallel/stages/network_parts.hpp"
-#include "model/parallel/stages/part_memory.hpp"
+#include "model/sgd_iter/cluster/stragglers.hpp"
 #include "model/sgd_iter/kernels/memory.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/strong_scaling.hpp"
 #include "tests/model/stages/staged.hpp"
 
 namespace dlscale::model {
@@ -62,10 +64,10 @@ TEST(Stages, OneStageIsDataParallelism) {
           one.run.schedule = schedule;
           one.plan.data = ranks;
           const StagedTraining staged = one.predict(32L * ranks);
-          dlscale::Run run = one.run;
-          run.batch = 32;
           const Prediction known =
-              predict(one.network, nominal_machine(one.cluster), run, std::vector{ranks}).front();
+              predict_strong(one.network, nominal_machine(one.cluster), one.run, std::vector{ranks},
+                             32L * ranks, RankSpread{})
+                  .rows.front();
           EXPECT_NEAR(staged.total / known.time.total, 1, within)
               << cluster << ' ' << network << ' ' << ranks << ' ' << schedule_name(schedule);
           EXPECT_NEAR(staged.speedup / known.speedup, 1, within);
@@ -216,7 +218,11 @@ TEST(Stages, MemoryFallsWithStagesAndGemsHoldsTwoCopies) {
     before = most;
   }
   staged.plan.stages = 4;
+  staged.plan.schedule = "gems_mast";
+  staged.plan.micro_batches = 2;
+  staged.plan.stage_layers = staged.predict(128).layers;  // for both alike
   staged.plan.schedule = "basic";
+  staged.plan.micro_batches = 1;
   const StagedTraining basic = staged.predict(64);
   staged.plan.schedule = "gems_mast";
   staged.plan.micro_batches = 2;

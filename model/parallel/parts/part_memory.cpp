@@ -1,7 +1,9 @@
-#include "model/parallel/stages/part_memory.hpp"
+#include "model/parallel/parts/part_memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "model/parallel/pipeline/simulation.hpp"
@@ -64,6 +66,25 @@ LayerSums::LayerSums(const Network& network, const Run& run, PartMemoryRules rul
     makes_pixels_.push_back(has_pixels(layer.output));
     reads_pixels_.push_back(std::ranges::any_of(layer.input_shapes, has_pixels));
   }
+  find_peaks();
+}
+
+void LayerSums::find_peaks() {
+  peaks_ = {gradients_};
+  for (std::size_t half = 1; 2 * half <= gradients_.size(); half *= 2) {
+    const std::vector<double>& halves = peaks_.back();
+    std::vector<double> peaks(gradients_.size() - 2 * half + 1);
+    for (std::size_t i = 0; i < peaks.size(); ++i) {
+      peaks[i] = std::max(halves[i], halves[i + half]);
+    }
+    peaks_.push_back(std::move(peaks));
+  }
+}
+
+double LayerSums::most_gradients(std::size_t first, std::size_t end) const {
+  const auto level = static_cast<std::size_t>(std::bit_width(end - first)) - 1;
+  const std::size_t length = std::size_t{1} << level;
+  return std::max(peaks_[level][first], peaks_[level][end - length]);
 }
 
 LayerSums LayerSums::with_pixels(double ratio) const {
@@ -77,6 +98,7 @@ LayerSums LayerSums::with_pixels(double ratio) const {
     other.gradients_[layer] = (reads_pixels_[layer] ? ratio : 1) * gradients_[layer];
     other.crossing_[layer] = factor * crossing_[layer];
   }
+  other.find_peaks();
   return other;
 }
 
@@ -89,6 +111,7 @@ LayerSums LayerSums::with_shares(const std::vector<double>& shares) const {
         other.least_[layer] + shares[layer] * (least_[layer + 1] - least_[layer]);
     other.gradients_[layer] = shares[layer] * gradients_[layer];
   }
+  other.find_peaks();
   return other;
 }
 
@@ -133,10 +156,21 @@ PartMemory LayerSums::part(std::size_t first, std::size_t end, int live) const {
   memory.states = Bytes(state_bytes_ * (parameters_[end] - parameters_[first]));
   memory.activations = kept_live(kept_, first, end, live);
   memory.kept = std::min(memory.activations, kept_live(least_, first, end, live));
-  for (std::size_t layer = first; layer < end; ++layer) {
-    memory.gradients = std::max(memory.gradients, Bytes(samples_ * gradients_[layer]));
-  }
+  memory.gradients = Bytes(samples_ * most_gradients(first, end));
   if (first == 0) memory.batch = batch_;
+  return memory;
+}
+
+PartMemory LayerSums::least_part(std::size_t first, std::size_t end, int live) const {
+  EXPECT(first < end && end < parameters_.size() && live >= 1);
+  using parallel::Recompute;
+  const bool keeps_all =
+      rules_.recompute == Recompute::none || rules_.recompute == Recompute::selective;
+  const double pieces = samples_ * (keeps_all ? live : 1);
+  PartMemory memory;
+  memory.states = Bytes(state_bytes_ * (parameters_[end] - parameters_[first]));
+  memory.activations = Bytes(pieces * (kept_[end] - kept_[first]));
+  memory.kept = std::min(memory.activations, Bytes(pieces * (least_[end] - least_[first])));
   return memory;
 }
 

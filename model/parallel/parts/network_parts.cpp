@@ -1,4 +1,4 @@
-#include "model/parallel/stages/network_parts.hpp"
+#include "model/parallel/parts/network_parts.hpp"
 
 #include <algorithm>
 #include <numeric>

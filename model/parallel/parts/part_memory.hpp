@@ -7,7 +7,7 @@
 #include "core/parallel/plan.hpp"
 #include "core/parallel/schedule/family.hpp"
 #include "core/run/run.hpp"
-#include "model/parallel/stages/network_parts.hpp"
+#include "model/parallel/parts/network_parts.hpp"
 #include "model/sgd_iter/kernels/layer_memory.hpp"
 
 namespace dlscale::model {
@@ -58,8 +58,10 @@ class LayerSums {
   [[nodiscard]] LayerSums with_pixels(double ratio) const;
   /// The same with `shares` times the kept outputs and gradients of each layer, > 0.
   [[nodiscard]] LayerSums with_shares(const std::vector<double>& shares) const;
-  /// Layers [first, end) as a part, of which at most `live` ≥ 1 pieces are in flight.
+  /// Layers [first, end) as a part, of which at most `live` ≥ 1 pieces are in flight. O(1).
   [[nodiscard]] PartMemory part(std::size_t first, std::size_t end, int live) const;
+  /// Its states and the outputs of its layers, which any part that begins earlier needs, too.
+  [[nodiscard]] PartMemory least_part(std::size_t first, std::size_t end, int live) const;
   [[nodiscard]] Bytes states(std::size_t layer) const;
   /// Kept of one micro-batch without recomputation.
   [[nodiscard]] Bytes activations(std::size_t layer) const;
@@ -70,6 +72,9 @@ class LayerSums {
   /// Bytes that stay, where outputs add up by layer as in `kept`.
   [[nodiscard]] Bytes kept_live(const std::vector<double>& kept, std::size_t first, std::size_t end,
                                 int live) const;
+  void find_peaks();
+  /// The most gradients of a sample of any layer in [first, end), which is not empty.
+  [[nodiscard]] double most_gradients(std::size_t first, std::size_t end) const;
 
   PartMemoryRules rules_;
   double samples_;
@@ -80,6 +85,8 @@ class LayerSums {
   std::vector<double> kept_;        ///< bytes of a sample, likewise
   std::vector<double> least_;       ///< of them, likewise
   std::vector<double> gradients_;   ///< bytes of a sample, by layer
+  std::vector<std::vector<double>>
+      peaks_;                       ///< of them, the most of 1, 2, 4, … layers, by the first
   std::vector<double> crossing_;    ///< elements, by layer
   std::vector<bool> makes_pixels_;  ///< by layer: several
   std::vector<bool> reads_pixels_;
