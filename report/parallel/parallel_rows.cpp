@@ -150,15 +150,19 @@ std::string need_text(const model::memory::MemoryEstimate& need) {
 
 FitVerdict fit_verdict(const FitQuestion& memory) {
   constexpr double likely = 0.75;
+  constexpr double unlikely = 1 - likely;
   const std::string word = fits_word(memory);
   if (word == "yes") return FitVerdict::surely;
   if (word == "no") return FitVerdict::not_at_all;
-  return chance_of(memory) < likely ? FitVerdict::unsure : FitVerdict::probably;
+  const double chance = chance_of(memory);
+  if (chance >= likely) return FitVerdict::probably;
+  return chance > unlikely ? FitVerdict::unsure : FitVerdict::probably_not;
 }
 
 std::string fit_sentence(const FitQuestion& memory, int stages, std::string_view worker) {
-  constexpr std::array<std::string_view, 4> verdicts{"Fits surely", "Probably fits",
-                                                     "Unsure whether it fits", "Does not fit"};
+  constexpr std::array<std::string_view, 5> verdicts{"Fits surely", "Probably fits",
+                                                     "Unsure whether it fits",
+                                                     "Probably does not fit", "Does not fit"};
   const std::string_view verdict = verdicts.at(static_cast<std::size_t>(fit_verdict(memory)));
   const double margin = memory.device_bytes - memory.need.bytes;
   const std::string where =

@@ -55,7 +55,7 @@ std::string fits_word(const model::parallel_time::FitQuestion& memory);
 Cell fits_cell(const model::parallel_time::FitQuestion& memory);
 
 /// How sure it is that a training fits.
-enum class FitVerdict { surely, probably, unsure, not_at_all };
+enum class FitVerdict { surely, probably, unsure, probably_not, not_at_all };
 FitVerdict fit_verdict(const model::parallel_time::FitQuestion& memory);
 
 /// The verdict in a sentence: "Probably fits: the fullest GPU, of stage 1 of 4, needs 61.2 GB …".

@@ -291,6 +291,7 @@ std::string best_text(const ParallelExplanation& one) {
     case FitVerdict::probably:
       return text + "; it probably fits";
     case FitVerdict::unsure:
+    case FitVerdict::probably_not:
     case FitVerdict::not_at_all:
       return text + "; it is unsure whether it fits";
   }
