@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -26,8 +25,8 @@
 #include "model/goodput/training_cost.hpp"
 #include "model/machine/machine.hpp"
 #include "model/memory/transformer_shape.hpp"
-#include "model/parallel/answer/measured_range.hpp"
 #include "model/parallel/answer/remedies.hpp"
+#include "model/parallel/answer/setting_at_points.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
 #include "report/goodput/training_cost_table.hpp"
 #include "report/parallel/parallel_memory.hpp"
@@ -38,13 +37,14 @@ namespace dlscale::app {
 namespace {
 
 using model::parallel_time::AnsweredPlan;
+using model::parallel_time::MeasuredPlan;
 using model::parallel_time::MeasuredPoint;
 using model::parallel_time::ParallelHardware;
 using model::parallel_time::ParallelQuestion;
 using model::parallel_time::ParallelTimeFile;
 using model::parallel_time::Precision;
 using model::parallel_time::Setting;
-using model::parallel_time::TimeConstants;
+using model::parallel_time::SettingAtPoints;
 using parallel::ParallelPlan;
 
 /// Answers plans one after the other on one kind of hardware.
@@ -55,7 +55,7 @@ class Answers {
 
   /// Takes measured points of the plan, whose replicas follow their ranks, for all answers.
   void follow(AskedPlan plan, const std::vector<MeasuredIteration>& points) {
-    measured_ = plan.plan;
+    measured_.plan = plan.plan;
     layers_ = model::parallel_time::stage_layers_of(plan.plan);
     plan.states_data = false;
     std::vector<MeasuredPoint> read;
@@ -64,12 +64,16 @@ class Answers {
       MeasuredPoint one{row.answer.sizes, row.hardware.links, point.time.si(), row.asked,
                         row.answer.waits.likely};
       one.plan.stage_layers = layers_;
-      one.is_within = point.time.si() >= row.answer.low() && point.time.si() <= row.answer.high();
+      one.surprise = model::parallel_time::surprise_of(one.seconds, row.answer.seconds(),
+                                                       row.answer.low(), row.answer.high());
       read.push_back(one);
       doubt(row, one);
     }
-    points_ = std::move(read);
+    measured_.points = std::move(read);
   }
+
+  /// The points that are followed.
+  [[nodiscard]] const MeasuredPlan& measured() const { return measured_; }
 
   /// A sentence for each measured point beyond the interval of its prediction.
   [[nodiscard]] const std::vector<std::string>& doubts() const { return doubts_; }
@@ -77,36 +81,23 @@ class Answers {
   [[nodiscard]] AnsweredPlan answer(const ParallelPlan& plan, int ranks) const {
     const ParallelHardware hardware = on(ranks);
     const ParallelPlan asked = with_micro_batch(plan, ranks);
-    Setting setting = setting_of(*file_, *question_, hardware);
-    if (points_.empty()) return {asked, hardware, setting, predicted(hardware, setting, asked)};
-    const parallel::NetworkFacts facts = facts_of(*question_);
-    parallel::check(asked, ranks, facts);
-    const auto micro_batch =
-        static_cast<double>(parallel::batches_of(asked, facts).micro_batch.value_or(1));
-    setting = with_constants(setting, constants_for(setting, micro_batch), hardware.links);
-    if (is_measured(plan)) setting.measured_factor = measured_factor(setting, points_, ranks);
-    AnsweredPlan row{asked, hardware, setting, predicted(hardware, setting, asked)};
-    row.answer.range = range_by_points(row.answer.range, *file_, setting, points_, ranks,
-                                       micro_batch, is_measured(plan));
-    if (is_measured(plan)) row.answer.waits = row.answer.waits.decided();
+    const Setting setting = setting_of(*file_, *question_, hardware);
+    if (measured_.points.empty()) return answered(hardware, setting, asked);
+    parallel::check(asked, ranks, facts_of(*question_));
+    const bool is_measured = measured_.is(plan);
+    const SettingAtPoints at =
+        setting_at_points(*file_, setting, measured_.points,
+                          sizes_of(*question_, *setting.family, asked), is_measured);
+    AnsweredPlan row = answered(hardware, at.setting, asked);
+    row.answer.range = at.change.range(row.answer.range);
+    if (is_measured) row.answer.waits = row.answer.waits.decided();
     return row;
   }
 
  private:
-  [[nodiscard]] model::parallel_time::ParallelAnswer predicted(const ParallelHardware& hardware,
-                                                               const Setting& setting,
-                                                               const ParallelPlan& asked) const {
-    return predict_plan(*file_, *question_, hardware, setting, asked);
-  }
-
-  /// Constants as the points suggest them to plans of a micro-batch, on any number of GPUs.
-  [[nodiscard]] const TimeConstants& constants_for(const Setting& setting,
-                                                   double micro_batch) const {
-    const auto known = constants_.find(micro_batch);
-    if (known != constants_.end()) return known->second;
-    return constants_
-        .emplace(micro_batch, by_measured_points(*file_, setting, points_, micro_batch))
-        .first->second;
+  [[nodiscard]] AnsweredPlan answered(const ParallelHardware& hardware, const Setting& setting,
+                                      const ParallelPlan& asked) const {
+    return {asked, hardware, setting, predict_plan(*file_, *question_, hardware, setting, asked)};
   }
 
   /// Compares a point with its prediction before constants are fitted. Throws ConfigError for one
@@ -122,7 +113,7 @@ class Answers {
                       "Check its unit, batch, plan and precision.",
                       seconds, counted(ranks, "GPU"), utilisation));
     }
-    if (point.is_within) return;
+    if (point.surprise <= 1) return;
     doubts_.push_back(
         fmt::format("Your point at {}, {:.3g} s, lies outside of the 90 % interval of its "
                     "prediction, {:.3g} to {:.3g} s, and is followed all the same: check its "
@@ -148,12 +139,6 @@ class Answers {
     return fits ? plan : single;
   }
 
-  /// Whether points measured the plan, on any number of ranks.
-  [[nodiscard]] bool is_measured(ParallelPlan plan) const {
-    plan.data = measured_.data;
-    return plan == measured_;
-  }
-
   [[nodiscard]] ParallelHardware on(int ranks) const {
     ParallelHardware hardware = hardware_;
     hardware.links.gpus = ranks;
@@ -164,10 +149,8 @@ class Answers {
   const ParallelQuestion* question_;
   ParallelHardware hardware_;
   std::vector<int> layers_ = {};
-  ParallelPlan measured_ = {};
+  MeasuredPlan measured_ = {};
   std::vector<std::string> doubts_ = {};
-  std::vector<MeasuredPoint> points_ = {};
-  mutable std::map<double, TimeConstants> constants_ = {};  ///< by micro-batch
 };
 
 /// Adds the rows of all plans, and returns whether all can run. One that cannot is left out with a
@@ -411,7 +394,7 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
         fmt::format("The time line is in {}, for https://ui.perfetto.dev.", inputs.trace));
   }
   if (inputs.explain) {
-    output.write(explain_parallel(call, cluster));
+    output.write(explain_parallel(call, cluster, answers.measured()));
   } else if (inputs.memory) {
     output.write(report::parallel_memory_document(call, remedies_of(call), inputs.notes));
   } else if (fits_) {

@@ -87,13 +87,14 @@ class Stages {
     plan.states_data = false;
     std::vector<std::string> doubts;
     for (const MeasuredIteration& point : points) {
-      const model::StagedTraining before = predict(plan.on(point.ranks), point.ranks);
+      const ParallelPlan numbered = plan.on(point.ranks);
+      const model::StagedTraining before = predict(numbered, point.ranks);
       Run there = run_;
       there.ranks = point.ranks;
       MeasuredOption::expect_below_peak(*network_, *machine_, there, static_cast<double>(batch_),
                                         point.time);
-      points_.push_back(model::staged_point(before, point.ranks, point.time));
-      if (points_.back().is_within()) continue;
+      points_.push_back(model::staged_point(numbered, before, point.time));
+      if (points_.back().surprise <= 1) continue;
       doubts.push_back(fmt::format(
           "Your point at {} ranks, {}, lies outside of the 90 % interval of its prediction, {} to "
           "{}, and is followed all the same: check its batch, plan and framework.",
@@ -107,7 +108,7 @@ class Stages {
     if (points_.empty()) return row;
     ParallelPlan alike = plan;
     alike.data = measured_.data;
-    model::meet_points(points_, ranks, alike == measured_, row.training);
+    model::meet_points(points_, plan, alike == measured_, row.training);
     return row;
   }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "model/parallel/answer/answer.hpp"
+#include "model/parallel/answer/setting_at_points.hpp"
 
 namespace dlscale::model::parallel_time {
 
@@ -23,11 +24,12 @@ struct Improvement {
 /// - of the cluster: links within nodes or between them twice as fast;
 /// - of the host: no time for launches, as with a captured graph.
 /// Each is predicted anew by predict_plan(). Those that gain 1 % or less, have a fault, or do not
-/// fit are left out. `now` is the answer to `plan`.
+/// fit are left out. `now` is the answer to `plan` by `setting`, which follows `measured` if that
+/// has points; so does each change of the plan, by its own likeness (setting_at_points()).
 std::vector<Improvement> improvements(const ParallelTimeFile& file,
                                       const ParallelQuestion& question,
                                       const ParallelHardware& hardware, const Setting& setting,
-                                      const parallel::ParallelPlan& plan,
-                                      const ParallelAnswer& now);
+                                      const parallel::ParallelPlan& plan, const ParallelAnswer& now,
+                                      const MeasuredPlan& measured = {});
 
 }  // namespace dlscale::model::parallel_time

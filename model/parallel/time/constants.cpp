@@ -126,7 +126,10 @@ constexpr std::array measured_keys{
     MeasuredKey{"kernels", &MeasuredConstants::kernels},
     MeasuredKey{"elementwise", &MeasuredConstants::elementwise},
     MeasuredKey{"correlation", &MeasuredConstants::correlation},
-    MeasuredKey{"correlation_left", &MeasuredConstants::correlation_left},
+    MeasuredKey{"left_gpus", &MeasuredConstants::left_gpus},
+    MeasuredKey{"left_micro_batch", &MeasuredConstants::left_micro_batch},
+    MeasuredKey{"left_cuts", &MeasuredConstants::left_cuts},
+    MeasuredKey{"left_stages", &MeasuredConstants::left_stages},
     MeasuredKey{"widest", &MeasuredConstants::widest},
     MeasuredKey{"repetition", &MeasuredConstants::repetition},
 };

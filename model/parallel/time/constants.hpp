@@ -122,8 +122,7 @@ struct WaitingConstants {
   double most = 1;         ///< ≥ likely: factor on its slow end then
 };
 
-/// Points of a user, as other plans and numbers of GPUs follow them (model/parallel/uncertain and
-/// model/parallel/answer/measured_range.hpp).
+/// Points of a user, as other plans and numbers of GPUs follow them (model/parallel/uncertain).
 struct MeasuredConstants {
   double noise = 1;             ///< of the model at another plan, in logarithms
   double micro_batch = 1;       ///< more of it, squares added, a doubling of its micro-batch
@@ -131,8 +130,11 @@ struct MeasuredConstants {
   double host_and_links = 1;    ///< part of its spread that a constant of host or links moves by
   double kernels = 1;           ///< the same of products, attention and loss
   double elementwise = 1;       ///< the same of element-wise work
-  double correlation = 1;       ///< of the errors of a plan and of one measured anew
-  double correlation_left = 1;  ///< of that correlation after each doubling of GPUs
+  double correlation = 1;       ///< of the errors of two plans alike in all that follows
+  double left_gpus = 1;         ///< of that correlation after each doubling of GPUs
+  double left_micro_batch = 1;  ///< the same of the micro-batch
+  double left_cuts = 1;         ///< the same of the ranks that share a layer
+  double left_stages = 1;       ///< the same of stages
   double widest = 1;            ///< most that points widen an interval by
   double repetition = 1;        ///< 90 % of repeated iterations differ by less
 };

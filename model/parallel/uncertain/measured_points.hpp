@@ -13,8 +13,8 @@ struct MeasuredPoint {
   Links links = {};                      ///< of the GPUs that it ran on
   double seconds = 1;                    ///< > 0
   parallel::ParallelPlan schedule = {};  ///< its schedule counts, with layers of parts
-  double waiting = 1;     ///< factor on its time by waits for memory, MemoryWaits::likely
-  bool is_within = true;  ///< the interval that fitted constants gave it
+  double waiting = 1;   ///< factor on its time by waits for memory, MemoryWaits::likely
+  double surprise = 0;  ///< surprise_of() it by fitted constants
 };
 
 /// The same setting with other constants, and with the links of another number of GPUs.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "core/base/error.hpp"
@@ -26,33 +25,46 @@ double noise_at(const MeasuredConstants& constants, double doublings) {
   return std::hypot(constants.noise, constants.micro_batch * doublings);
 }
 
-TimeRange RangeChange::of(const TimeRange& before) const {
+double likeness(const MeasuredConstants& constants, const PlanScale& one, const PlanScale& other) {
+  const auto left = [&](double MeasuredConstants::*part, double PlanScale::*number) {
+    return std::pow(constants.*part, doublings_between(one.*number, other.*number));
+  };
+  return constants.correlation * left(&MeasuredConstants::left_gpus, &PlanScale::gpus) *
+         left(&MeasuredConstants::left_micro_batch, &PlanScale::micro_batch) *
+         left(&MeasuredConstants::left_cuts, &PlanScale::cuts) *
+         left(&MeasuredConstants::left_stages, &PlanScale::stages);
+}
+
+double surprise_of(double measured, double predicted, double low, double high) {
+  const double distance = std::log(measured / predicted);
+  return distance / std::log((distance > 0 ? high : low) / predicted);
+}
+
+TimeRange PointsChange::range(const TimeRange& before) const {
   const auto end = [&](double limit) { return std::hypot(power * std::log(limit), repetition); };
   return {std::exp(-end(before.low)), std::exp(end(before.high))};
 }
 
-RangeChange change_by_points(const MeasuredConstants& constants,
-                             std::span<const PredictedPoint> points, double ranks, double deviation,
-                             bool is_measured_plan) {
-  EXPECT(!points.empty() && deviation > 0);
-  double squares = 0;
-  double correlation = 0;
-  double doublings = std::numeric_limits<double>::infinity();  // of ranks, to the nearest point
+PointsChange change_by_points(const MeasuredConstants& constants,
+                              std::span<const PredictedPoint> points, double ranks,
+                              bool is_measured_plan) {
+  EXPECT(!points.empty());
+  double alike = 0;
+  double surprise = 0;
+  double doublings = 1;  // of ranks to a point, at most
   for (const PredictedPoint& point : points) {
-    const double of_ranks = doublings_between(ranks, point.ranks);
-    const double common = std::pow(constants.noise / noise_at(constants, point.doublings), 2);
-    squares += common * std::pow(point.unexplained, 2);
-    correlation = std::max(correlation, common * constants.correlation *
-                                            std::pow(constants.correlation_left, of_ranks));
-    doublings = std::min(doublings, of_ranks);
+    alike = std::max(alike, point.likeness);
+    surprise = std::max(surprise, point.surprise);
+    doublings = std::min(doublings, doublings_between(ranks, point.ranks));
   }
-  const double left = squares / static_cast<double>(points.size());
-  const double share = is_measured_plan ? std::min(1.0, doublings) : 1;
-  const double variance = (1 - correlation * correlation) * deviation * deviation + left;
-  const bool is_refuted = !std::ranges::all_of(points, &PredictedPoint::is_within);
-  const double least = is_refuted && !is_measured_plan ? 1 : 0;
-  return {std::clamp(std::sqrt(share * variance) / deviation, least, constants.widest),
-          is_measured_plan ? std::log1p(constants.repetition) : 0};
+  const double wider = std::clamp(surprise, 1.0, constants.widest);
+  const double power = wider * std::sqrt(1 - alike * alike);
+  const double factor = measured_factor(points, ranks);
+  if (is_measured_plan) {
+    return {factor, std::sqrt(doublings) * power, std::log1p(constants.repetition)};
+  }
+  return {std::pow(factor, alike / std::max(1.0, surprise)),
+          surprise > 1 ? std::max(1.0, power) : power, 0};
 }
 
 }  // namespace dlscale::model::parallel_time

@@ -11,7 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/normal_distribution.hpp"
 #include "model/parallel/answer/answer.hpp"
-#include "model/parallel/answer/measured_range.hpp"
+#include "model/parallel/answer/setting_at_points.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
 #include "model/parallel/uncertain/mixture.hpp"
 #include "model/published/parallel/training.hpp"
@@ -62,15 +62,13 @@ struct Way {
   double of_points = 0;
 };
 
-/// Moves constants to what given points say, and for their own plan a factor on the time, as
-/// `predict --measured` does. Points of their own plan compute as much again as it does. A run that
-/// was published without its `recompute` is supposed not to wait for memory.
+/// Moves constants and the time to what given points say, as `predict --measured` does. Points of
+/// its own plan compute as much again as it does. A run that was published without its `recompute`
+/// is supposed not to wait for memory.
 Way way_of(const ParallelTimeFile& file, const ParallelTraining& training, Recompute recompute) {
   NumberedPlan numbered = training.numbered();
   numbered.sizes.recompute = numbered.plan.recompute = recompute;
   const bool may_wait = training.is_recompute_known;
-  Setting setting = training.setting;
-  const Links links = setting.collectives.links();
   std::vector<MeasuredPoint> points = training.given;
   Way way;
   for (MeasuredPoint& point : points) {
@@ -78,26 +76,24 @@ Way way_of(const ParallelTimeFile& file, const ParallelTraining& training, Recom
     NumberedPlan there = numbered;
     there.sizes = point.plan;
     there.plan = point.schedule;
-    ParallelAnswer before = answer_of(file, with_constants(setting, setting.constants, point.links),
-                                      there, training.device_bytes);
+    ParallelAnswer before =
+        answer_of(file, with_constants(training.setting, training.setting.constants, point.links),
+                  there, training.device_bytes);
     if (!may_wait) before.waits = {};
     point.waiting = before.waits.likely;
-    point.is_within = point.seconds >= before.low() && point.seconds <= before.high();
+    point.surprise = surprise_of(point.seconds, before.seconds(), before.low(), before.high());
     way.of_points += log_density(before, point.seconds) / static_cast<double>(points.size());
   }
-  const bool is_met = training.is_given_plan && !points.empty();
+  SettingAtPoints at{training.setting};
   if (!points.empty()) {
-    setting = with_constants(
-        setting, by_measured_points(file, setting, points, training.plan.micro_batch), links);
-    if (is_met) setting.measured_factor = measured_factor(setting, points, links.gpus);
+    at = setting_at_points(file, at.setting, points, training.plan, training.is_given_plan);
   }
-  way.answer = answer_of(file, setting, numbered, training.device_bytes);
-  if (!points.empty()) {
-    way.answer.range = range_by_points(way.answer.range, file, setting, points, links.gpus,
-                                       training.plan.micro_batch, is_met);
-  }
+  way.answer = answer_of(file, at.setting, numbered, training.device_bytes);
+  way.answer.range = at.change.range(way.answer.range);
   if (!may_wait) way.answer.waits = {};
-  if (is_met) way.answer.waits = way.answer.waits.decided();
+  if (training.is_given_plan && !points.empty()) {
+    way.answer.waits = way.answer.waits.decided();
+  }
   return way;
 }
 

@@ -15,7 +15,7 @@
 #include "model/parallel/answer/allocator.hpp"
 #include "model/parallel/answer/answer.hpp"
 #include "model/parallel/answer/fit_chance.hpp"
-#include "model/parallel/answer/measured_range.hpp"
+#include "model/parallel/answer/setting_at_points.hpp"
 #include "model/parallel/answer/step_parts.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/parallel/predictor.hpp"
@@ -362,60 +362,60 @@ TEST(ChanceToFit, IsThatOfTheEndsOfTheInterval) {
   EXPECT_EQ(chance_of({0, {60, 60, 60}, 61}), 1);
 }
 
-TEST(MeasuredPlans, GetANarrowerIntervalThatWidensWithDistance) {
-  const Asked question = asked(alike[8]);
-  const ParallelAnswer answer = question.answer();
-  const Links links = question.setting().collectives.links();
-  const auto range = [&](double measured, double gpus) {
-    const std::array points{MeasuredPoint{answer.sizes, links, measured}};
-    return range_by_points(answer.range, parallel_times(), question.setting(), points, gpus,
-                           answer.sizes.micro_batch, false);
-  };
-  const TimeRange here = range(answer.seconds(), links.gpus);
-  EXPECT_LT(here.high, answer.range.high);
-  EXPECT_GT(here.low, answer.range.low);
-  EXPECT_GT(range(answer.seconds(), 8 * links.gpus).high, here.high);
-  EXPECT_GT(range(3 * answer.seconds(), links.gpus).high, answer.range.high);
-}
-
-TEST(MeasuredPlans, OfOtherMicroBatchesAreLessSure) {
-  const Asked question = asked(alike[8]);
-  const ParallelAnswer answer = question.answer();
-  const std::array points{
-      MeasuredPoint{answer.sizes, question.setting().collectives.links(), answer.seconds()}};
-  double before = 1;
-  for (const double times : {1, 2, 8}) {
-    const double high =
-        range_by_points(answer.range, parallel_times(), question.setting(), points,
-                        points.front().links.gpus, times * answer.sizes.micro_batch, false)
-            .high;
-    EXPECT_GT(high, before) << times;
-    EXPECT_LT(high, answer.range.high) << times;
-    before = high;
+/// A point says less of plans that are less alike, in whatever they differ.
+TEST(MeasuredPlans, OfLessLikenessAreLessSure) {
+  const MeasuredConstants& constants = parallel_times().measured;
+  const PlanScale one{64, 2, 8, 4};
+  EXPECT_EQ(likeness(constants, one, one), constants.correlation);
+  for (double PlanScale::*part :
+       {&PlanScale::gpus, &PlanScale::micro_batch, &PlanScale::cuts, &PlanScale::stages}) {
+    double before = constants.correlation;
+    for (const double times : {2, 8}) {
+      PlanScale other = one;
+      other.*part *= times;
+      const double alike = likeness(constants, one, other);
+      EXPECT_LT(alike, before) << times;
+      EXPECT_GT(alike, 0) << times;
+      EXPECT_EQ(likeness(constants, other, one), alike) << times;
+      before = alike;
+    }
   }
 }
 
-/// Constants may follow a point that contradicts them; other plans are no surer for it.
-TEST(MeasuredPlans, AreNotNarrowedByPointsOutsideOfTheirInterval) {
-  const Asked question = asked(alike[8]);
-  const ParallelAnswer answer = question.answer();
-  MeasuredPoint point{answer.sizes, question.setting().collectives.links(), answer.seconds()};
-  const auto high = [&](bool is_within, bool is_measured) {
-    point.is_within = is_within;
-    const std::array points{point};
-    return range_by_points(answer.range, parallel_times(), question.setting(), points,
-                           point.links.gpus, answer.sizes.micro_batch, is_measured)
-        .high;
+/// Another plan follows the likeliest point, and is surer for it unless the model is refuted.
+TEST(MeasuredPlans, ChangeOthersByTheirLikeness) {
+  const MeasuredConstants& constants = parallel_times().measured;
+  PredictedPoint point{64, 1.2, 1, 0.5, 0.6};
+  const auto change = [&](bool is_measured_plan) {
+    return change_by_points(constants, std::array{point}, 64, is_measured_plan);
   };
-  EXPECT_LT(high(true, false), answer.range.high);
-  EXPECT_NEAR(high(false, false), answer.range.high, 1e-12);
-  EXPECT_NEAR(high(false, true), 1 + parallel_times().measured.repetition, 1e-12);
+  EXPECT_NEAR(change(false).factor, std::pow(1.2, 0.6), 1e-12);
+  EXPECT_NEAR(change(false).power, 0.8, 1e-12);
+  EXPECT_EQ(change(false).repetition, 0);
+  EXPECT_NEAR(change(true).factor, 1.2, 1e-12);
+  EXPECT_EQ(change(true).power, 0);
+  EXPECT_NEAR(change(true).repetition, std::log1p(constants.repetition), 1e-12);
+  point.surprise = 1.1;
+  EXPECT_NEAR(change(false).power, 1, 1e-12);
+  point.surprise = 2;
+  EXPECT_NEAR(change(false).power, 1.6, 1e-12);
+  EXPECT_NEAR(change(false).factor, std::pow(1.2, 0.3), 1e-12);
+  point.surprise = 1e6;
+  EXPECT_NEAR(change(false).power, 0.8 * constants.widest, 1e-12);
+}
+
+/// An end of an interval is no surprise, on either side.
+TEST(MeasuredPlans, SurpriseBeyondTheirInterval) {
+  EXPECT_NEAR(surprise_of(3, 2, 1.5, 3), 1, 1e-12);
+  EXPECT_NEAR(surprise_of(1.5, 2, 1.5, 3), 1, 1e-12);
+  EXPECT_NEAR(surprise_of(2, 2, 1.5, 3), 0, 1e-12);
+  EXPECT_NEAR(surprise_of(4.5, 2, 1.5, 3), 2, 0.01);
 }
 
 TEST(MeasuredPlans, AreMetAtTheirPoints) {
   Asked question = asked(alike[8]);
   const ParallelAnswer answer = question.answer();
-  Setting setting = question.setting();
+  const Setting setting = question.setting();
   MeasuredPoint few{answer.sizes, setting.collectives.links(), 1};
   MeasuredPoint many = few;
   many.links.gpus *= 4;
@@ -423,18 +423,30 @@ TEST(MeasuredPlans, AreMetAtTheirPoints) {
   many.seconds = 1.0608 * predicted_seconds(setting, setting.constants, many);
   const std::array points{many, few};
   const double gpus = few.links.gpus;
-  EXPECT_NEAR(measured_factor(setting, points, gpus), 1.02, 1e-9);
-  EXPECT_NEAR(measured_factor(setting, points, 2 * gpus), std::sqrt(1.02 * 1.0608), 1e-9);
-  EXPECT_NEAR(measured_factor(setting, points, 4 * gpus), 1.0608, 1e-9);
-  EXPECT_NEAR(measured_factor(setting, points, 64 * gpus), 1.0608, 1e-9);
-  EXPECT_NEAR(measured_factor(setting, points, 1), 1.02, 1e-9);
-  const auto range = [&](double at) {
-    return range_by_points(answer.range, parallel_times(), setting, points, at,
-                           answer.sizes.micro_batch, true);
+  const auto at = [&](double on) {
+    Links links = few.links;
+    links.gpus = on;
+    return setting_at_points(parallel_times(), with_constants(setting, setting.constants, links),
+                             points, answer.sizes, true);
   };
-  EXPECT_NEAR(range(gpus).high, 1.03, 1e-9);
-  EXPECT_NEAR(range(gpus).low, 1 / 1.03, 1e-9);
-  EXPECT_GT(range(1.5 * gpus).high, range(1.2 * gpus).high);
+  for (const MeasuredPoint& point : points) {
+    const SettingAtPoints met = at(point.links.gpus);
+    const double seconds = predicted_seconds(met.setting, met.setting.constants, point);
+    EXPECT_NEAR(met.setting.measured_factor * seconds / point.seconds, 1, 1e-9);
+    EXPECT_NEAR(met.change.range(answer.range).high, 1.03, 1e-9);
+    EXPECT_NEAR(met.change.range(answer.range).low, 1 / 1.03, 1e-9);
+  }
+  EXPECT_NEAR(at(2 * gpus).change.factor,
+              std::sqrt(at(gpus).change.factor * at(4 * gpus).change.factor), 1e-9);
+  EXPECT_NEAR(at(64 * gpus).change.factor, at(4 * gpus).change.factor, 1e-9);
+  EXPECT_NEAR(at(1).change.factor, at(gpus).change.factor, 1e-9);
+  EXPECT_GT(at(1.5 * gpus).change.power, at(1.2 * gpus).change.power);
+}
+
+TEST(MeasuredPlans, TakeAMeasuredFactor) {
+  Asked question = asked(alike[8]);
+  const ParallelAnswer answer = question.answer();
+  Setting setting = question.setting();
   setting.measured_factor = 2;
   const ParallelAnswer slow = predict_plan(parallel_times(), question.question(),
                                            question.hardware(), setting, question.plan());

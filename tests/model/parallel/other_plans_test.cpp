@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "core/cluster/cluster.hpp"
+#include "core/parallel/plan_text.hpp"
+#include "model/parallel/answer/answer.hpp"
+#include "model/parallel/answer/setting_at_points.hpp"
+#include "model/parallel/explain/improvements.hpp"
+
+/// What a measured iteration says of its plan on other GPUs, and of other plans.
+namespace dlscale::model::parallel_time {
+namespace {
+
+/// A plan of a decoder on 64 H100, cold and by a point of another plan there.
+class OtherPlans : public testing::Test {
+ protected:
+  static ParallelQuestion asked() {
+    ParallelQuestion question;
+    question.shape = {.layers = 32,
+                      .hidden = 4096,
+                      .heads = 32,
+                      .kv_heads = 8,
+                      .head_width = 128,
+                      .ffn = 14336,
+                      .gated = true,
+                      .vocabulary = 128256,
+                      .sequence = 8192};
+    question.global_batch = 128;
+    question.framework = "megatron-core";
+    return question;
+  }
+  [[nodiscard]] ParallelHardware on(int gpus) const {
+    return parallel_hardware(load_cluster("dgx_h100"), gpus);
+  }
+  [[nodiscard]] ParallelAnswer cold(const std::string& plan, int gpus = 64) const {
+    const ParallelHardware hardware = on(gpus);
+    return predict_plan(file, question, hardware, setting_of(file, question, hardware),
+                        filled(plan, gpus));
+  }
+  [[nodiscard]] ParallelAnswer warm(const std::string& plan, int gpus = 64) const {
+    const ParallelHardware hardware = on(gpus);
+    const Setting setting = setting_of(file, question, hardware);
+    const parallel::ParallelPlan asked = filled(plan, gpus);
+    const SettingAtPoints at =
+        setting_at_points(file, setting, measured.points,
+                          sizes_of(question, *setting.family, asked), measured.is(asked));
+    ParallelAnswer answer = predict_plan(file, question, hardware, at.setting, asked);
+    answer.range = at.change.range(answer.range);
+    return answer;
+  }
+  void measure(const std::string& plan, double slowness, int gpus = 64) {
+    const ParallelAnswer before = cold(plan, gpus);
+    measured.plan = filled(plan, gpus);
+    MeasuredPoint point{before.sizes, on(gpus).links, slowness * before.seconds(), measured.plan};
+    point.surprise = surprise_of(point.seconds, before.seconds(), before.low(), before.high());
+    measured.points = {point};
+  }
+  static parallel::ParallelPlan filled(const std::string& text, int gpus) {
+    parallel::ParallelPlan plan = parallel::parse_plan(text);
+    plan.data = gpus / (plan.tensor * plan.context * plan.stages);
+    return plan;
+  }
+
+  const ParallelTimeFile& file = parallel_times();
+  ParallelQuestion question = asked();
+  MeasuredPlan measured;
+};
+
+constexpr const char* measured_plan = "tensor=8,sequence_parallel=true,micro_batch=1";
+const std::array other_plans{
+    "tensor=8,sequence_parallel=true,micro_batch=1,zero=1",
+    "tensor=8,sequence_parallel=true,micro_batch=1,recompute=full",
+    "tensor=4,sequence_parallel=true,micro_batch=1",
+    "tensor=8,sequence_parallel=true,micro_batch=2",
+    "tensor=2,sequence_parallel=true,stages=4,micro_batch=1",
+    "tensor=8,context=2,sequence_parallel=true,micro_batch=1",
+};
+
+TEST_F(OtherPlans, AreNarrowedByAPointWithinItsInterval) {
+  for (const double slowness : {0.85, 0.99, 1.0, 1.01, 1.2, 1.35}) {
+    measure(measured_plan, slowness);
+    ASSERT_LE(measured.points.front().surprise, 1) << slowness;
+    for (const int gpus : {16, 64, 512}) {
+      const ParallelAnswer before = cold(measured_plan, gpus);
+      const ParallelAnswer after = warm(measured_plan, gpus);
+      EXPECT_LT(after.range.high, before.range.high) << gpus << ' ' << slowness;
+      EXPECT_GT(after.range.low, before.range.low) << gpus << ' ' << slowness;
+    }
+    for (const char* plan : other_plans) {
+      const ParallelAnswer before = cold(plan);
+      const ParallelAnswer after = warm(plan);
+      EXPECT_LE(after.range.high, 1.001 * before.range.high) << plan << ' ' << slowness;
+      EXPECT_GE(after.range.low, before.range.low / 1.001) << plan << ' ' << slowness;
+    }
+  }
+}
+
+/// Errors are the likelier the same, the more alike plans are, and follow none further.
+TEST_F(OtherPlans, FollowByTheirLikeness) {
+  for (const double slowness : {0.8, 1.2}) {
+    measure(measured_plan, slowness);
+    const auto followed = [&](const char* plan) {
+      return std::log(warm(plan).time.total / cold(plan).time.total) / std::log(slowness);
+    };
+    EXPECT_NEAR(followed(measured_plan), 1, 1e-9);
+    for (const char* alike : {other_plans[0], other_plans[1]}) {
+      EXPECT_GT(followed(alike), 0.5) << alike << ' ' << slowness;
+    }
+    for (const char* plan : other_plans) {
+      EXPECT_GT(followed(plan), 0) << plan << ' ' << slowness;
+      EXPECT_LT(followed(plan), 1.02) << plan << ' ' << slowness;
+    }
+    EXPECT_LT(followed("tensor=8,sequence_parallel=true,micro_batch=4"), followed(other_plans[3]));
+  }
+}
+
+TEST_F(OtherPlans, StayWhereAPointIsAsPredicted) {
+  measure(measured_plan, 1);
+  for (const char* plan : other_plans) {
+    EXPECT_NEAR(warm(plan).time.total / cold(plan).time.total, 1, 1e-9) << plan;
+  }
+}
+
+/// A point beyond its interval shows errors larger than the model expects.
+TEST_F(OtherPlans, AreWidenedByAPointThatRefutesTheModel) {
+  for (const double slowness : {0.4, 3.0}) {
+    measure(measured_plan, slowness);
+    for (const char* plan : other_plans) {
+      EXPECT_GE(warm(plan).range.high, 0.999 * cold(plan).range.high) << plan << ' ' << slowness;
+    }
+    EXPECT_GT(warm(other_plans[2]).range.high, 1.1 * cold(other_plans[2]).range.high);
+  }
+}
+
+/// A plan with some keys of it anew.
+std::string changed(const std::string& plan, const std::string& keys) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : {plan, keys}) {
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+      const std::size_t sign = part.find('=');
+      values[part.substr(0, sign)] = part.substr(sign);
+    }
+  }
+  std::string all;
+  for (const auto& [key, value] : values) all += (all.empty() ? "" : ",") + key + value;
+  return all;
+}
+
+/// What would help is judged by the rule that compares plans.
+TEST_F(OtherPlans, AreExplainedAsTheyArePredicted) {
+  const std::string slow = "tensor=8,stages=2,micro_batch=1,recompute=full";
+  measure(slow, 1.2);
+  const ParallelHardware hardware = on(64);
+  const ParallelAnswer now = warm(slow);
+  const Setting unmoved = setting_of(file, question, hardware);
+  const Setting moved = setting_at_points(file, unmoved, measured.points,
+                                          sizes_of(question, *unmoved.family, measured.plan), true)
+                            .setting;
+  int compared = 0;
+  for (const Improvement& change :
+       improvements(file, question, hardware, moved, measured.plan, now, measured)) {
+    if (change.plan.empty() || change.global_batch != 128) continue;
+    const double seconds = warm(changed(slow, change.plan)).seconds();
+    EXPECT_NEAR(change.answer.seconds() / seconds, 1, 1e-9) << change.plan;
+    ++compared;
+  }
+  EXPECT_GE(compared, 3);
+}
+
+TEST_F(OtherPlans, AreTheMeasuredOnesWithOtherReplicas) {
+  measure(measured_plan, 1.1);
+  EXPECT_TRUE(measured.is(filled(measured_plan, 512)));
+  EXPECT_FALSE(measured.is(filled(other_plans[0], 64)));
+}
+
+}  // namespace
+}  // namespace dlscale::model::parallel_time
