@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "core/base/error.hpp"
@@ -90,6 +92,12 @@ Fields<StagedRow> staged_answer_fields() {
   const auto of = [](auto member) {
     return [member](const StagedRow& row) { return row.training().*member; };
   };
+  const auto unmoved = [](auto member) {
+    return [member](const StagedRow& row) -> std::optional<double> {
+      if (!row.knows_speedup()) return {};
+      return std::invoke(member, row.training());
+    };
+  };
   const auto part = [](Seconds StagedParts::*which) {
     return [which](const StagedRow& row) { return row.training().parts.*which; };
   };
@@ -104,10 +112,10 @@ Fields<StagedRow> staged_answer_fields() {
       {"t_iter_s", value, of(&StagedIteration::total)},
       {"t_iter_low_s", value, via(&StagedRow::training, &StagedTraining::low)},
       {"t_iter_high_s", value, via(&StagedRow::training, &StagedTraining::high)},
-      {"speedup", value, of(&StagedTraining::speedup)},
-      {"speedup_low", value, via(&StagedRow::training, &StagedTraining::speedup_low)},
-      {"speedup_high", value, via(&StagedRow::training, &StagedTraining::speedup_high)},
-      {"efficiency", value, of(&StagedTraining::efficiency)},
+      {"speedup", value, unmoved(&StagedTraining::speedup)},
+      {"speedup_low", value, unmoved(&StagedTraining::speedup_low)},
+      {"speedup_high", value, unmoved(&StagedTraining::speedup_high)},
+      {"efficiency", value, unmoved(&StagedTraining::efficiency)},
       {"t_compute_s", value, part(&StagedParts::computing)},
       {"t_unequal_s", value, part(&StagedParts::unequal)},
       {"t_bubble_s", value, part(&StagedParts::bubble)},

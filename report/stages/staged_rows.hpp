@@ -44,6 +44,8 @@ struct StagedRow {
   std::string plan;          ///< its text, with the number of replicas
   std::string without_data;  ///< the same without it
   [[nodiscard]] const model::StagedTraining& training() const { return answer->training; }
+  /// Measured points of several devices do not say what one of them takes.
+  [[nodiscard]] bool knows_speedup() const { return answers->measured.empty(); }
 };
 
 /// The rows of plans, in their order. Requires a row, which must outlive them.

@@ -56,6 +56,7 @@ Fields<StagedRow> answer_of_row(const std::vector<StagedRow>& rows) {
         RowField::table("step ms", step_with_interval),
         RowField::table("speed-up",
                         [](const StagedRow& row) {
+                          if (!row.knows_speedup()) return std::string("–");
                           const StagedTraining& training = row.training();
                           return speedup_text(training.speedup, training.speedup_low(),
                                               training.speedup_high());

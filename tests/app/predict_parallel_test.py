@@ -216,7 +216,7 @@ class PredictParallel(ProgramTest):
             self.assertLess(other["t_iter_high_s"] / other["t_iter_low_s"], one["t_iter_high_s"] / one["t_iter_low_s"])
         by_rate = self.plans(*words, "--measured", f"8={64 * 4096 / slow} tokens/s")
         self.assertAlmostEqual(by_rate[1]["t_iter_s"] / after[1]["t_iter_s"], 1, places=9)
-        self.assertIn("check its batch", " ".join(self.answered(*words, "--measured", "8=1000 s").split()))
+        self.assertIn("check its batch", " ".join(self.answered(*words, "--measured", "8=100 s").split()))
         self.assertIn("moved by your point at 8 GPUs", self.answered(*words, "--measured", f"8={slow} s"))
 
     def test_frameworks_are_free_text(self):
@@ -353,7 +353,12 @@ class PredictParallel(ProgramTest):
         self.assertAlmostEqual(other["t_iter_s"] / before[1]["t_iter_s"], 1.1, places=6)
         text = " ".join(self.answered(*words, "--measured", f"8={seconds} s").split())
         self.assertIn("moved by your point at 8 GPUs", text)
-        self.assertIn("check its batch", " ".join(self.answered(*words, "--measured", "8=100 s").split()))
+        self.assertIn("check its batch", " ".join(self.answered(*words, "--measured", "8=1 s").split()))
+        # Nobody knows what one device would take then.
+        for key in ["speedup", "speedup_low", "speedup_high", "efficiency"]:
+            self.assertIsNotNone(before[0][key])
+            self.assertIsNone(one[key])
+        self.assertRegex(text, "speed-up .* – ")
 
     def test_a_point_that_contradicts_narrows_no_other_plan(self):
         question = ["predict", "--network", "resnet50", "--cluster", "dgx_h100", "--ranks", 8, "--global-batch", 64]
@@ -372,8 +377,6 @@ class PredictParallel(ProgramTest):
         words = ["predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 256]
         for plan in [[], ["--parallel", "stages=2"]]:
             self.assert_refused(run(*words, *plan, "--measured", "8=25 ms"), 2, "times the peak of their data sheet")
-        text = " ".join(self.answered(*words, "--parallel", "stages=2", "--measured", "8=1e6 s").split())
-        self.assertIn("check its batch", text)
 
     def test_a_stage_may_be_a_core(self):
         words = ["predict", "--network", "resnet110_v2", "--cluster", "frontera", "--global-batch", 64, "--parallel", "stages=8,data=1,micro_batches=8"]
