@@ -83,7 +83,7 @@ void set_level(const PlanVerbOptions& options, const Network& network, Run run,
     if (space.global_batch) return share_of(*space.global_batch, ranks);
     return space.batches.size() == 1 ? std::optional(space.batches.front()) : std::nullopt;
   };
-  const std::vector<model::MeasuredPoint> points = options.measured.read(batch);
+  const std::vector<model::MeasuredPoint> points = options.measured.read(network.samples(), batch);
   const model::Exchange& exchange = measured_exchange(options, points, space.exchanges);
   apply(exchange, run);
   machine.level = MeasuredOption::level(network, machine, run, points);

@@ -250,7 +250,7 @@ std::optional<model::MeasuredLevel> measured_level(PredictOptions& options, cons
   const auto batch = [&](int ranks) -> std::optional<int> {
     return axes.global_batch ? share_of(*axes.global_batch, ranks) : axes.batches.front();
   };
-  const std::vector<model::MeasuredPoint> points = options.measured.read(batch);
+  const std::vector<model::MeasuredPoint> points = options.measured.read(network.samples(), batch);
   if (axes.several()) {
     options.told.push_back(fmt::format("your points count as measured with batch {}, {}",
                                        points.front().batch,

@@ -21,6 +21,8 @@
 namespace dlscale::app {
 namespace {
 
+using namespace std::string_literals;
+
 [[noreturn]] void refuse(const std::string& point, std::string_view why) {
   throw ConfigError(
       fmt::format("--measured: \"{}\" {}. Write the number of ranks, an equals sign, and what they "
@@ -36,9 +38,21 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
+/// Refuses rates of other samples than those that the network trains on.
+void expect_samples(const std::string& point, std::string_view text, std::string_view samples) {
+  for (const std::string_view other : {"images", "sequences", "tokens"}) {
+    if (other == samples || !text.ends_with(fmt::format("{}/s", other))) continue;
+    throw ConfigError(
+        fmt::format("--measured: \"{}\" counts {}, and the network trains on {}. Write {}/s.",
+                    point, other, samples, samples));
+  }
+}
+
 /// Samples a second, if the text ends as a rate does: "2750/s", "2750 images/s".
-std::optional<double> rate_of(const std::string& point, std::string_view text) {
-  for (const std::string_view unit : {"images/s", "sequences/s", "samples/s", "/s"}) {
+std::optional<double> rate_of(const std::string& point, std::string_view text,
+                              std::string_view samples) {
+  expect_samples(point, text, samples);
+  for (const std::string& unit : {fmt::format("{}/s", samples), "samples/s"s, "/s"s}) {
     if (!text.ends_with(unit)) continue;
     text.remove_suffix(unit.size());
     while (text.ends_with(' ')) text.remove_suffix(1);
@@ -77,17 +91,17 @@ bool begins_above_zero(std::string_view text) {
   return error == std::errc() && value > 0 && std::isfinite(value);
 }
 
-/// The iteration by a rate or a time.
-Seconds iteration_of(const std::string& point, std::string_view value, double samples) {
-  const auto stated = rate_of(point, value);
+/// The iteration of so many samples by a rate or a time.
+Seconds iteration_of(const std::string& point, std::string_view value, std::string_view samples,
+                     double count) {
+  const auto stated = rate_of(point, value, samples);
   if (!stated && !is_time(value)) refuse(point, "has neither \"/s\" nor a unit of time at its end");
   if (!stated && !begins_above_zero(value)) refuse(point, "has no time above zero");
-  const double time =
-      stated ? samples / *stated : parse_quantity<Seconds>(value, "--measured").si();
+  const double time = stated ? count / *stated : parse_quantity<Seconds>(value, "--measured").si();
   if (!(time > 0)) refuse(point, "has no time above zero");
   constexpr double least = 1e-6;
   constexpr double most = 1e12;
-  const double rate = samples / time;
+  const double rate = count / time;
   if (rate >= least && rate <= most) return Seconds(time);
   refuse(point, fmt::format("is outside of {:g} to {:g} samples a second", least, most));
 }
@@ -102,6 +116,7 @@ void MeasuredOption::declare(CLI::App& verb) {
 }
 
 std::vector<model::MeasuredPoint> MeasuredOption::read(
+    std::string_view samples,
     const std::function<std::optional<int>(int ranks)>& usual_batch) const {
   std::vector<model::MeasuredPoint> read;
   for (const std::string& text : points) {
@@ -118,14 +133,15 @@ std::vector<model::MeasuredPoint> MeasuredOption::read(
           "the number of ranks, as in \"{}x32={}\".",
           text, ranks, text.substr(sign + 1)));
     }
-    const double samples = static_cast<double>(ranks) * *batch;
+    const double count = static_cast<double>(ranks) * *batch;
     const auto value = std::string_view(text).substr(sign + 1);
-    read.push_back({ranks, *batch, iteration_of(text, value, samples)});
+    read.push_back({ranks, *batch, iteration_of(text, value, samples, count)});
   }
   return read;
 }
 
-std::vector<MeasuredIteration> MeasuredOption::iterations(double sequences, double tokens) const {
+std::vector<MeasuredIteration> MeasuredOption::iterations(std::string_view samples, double count,
+                                                          double tokens) const {
   constexpr std::string_view token_rate = "tokens/s";
   std::vector<MeasuredIteration> read;
   for (const std::string& text : points) {
@@ -137,10 +153,10 @@ std::vector<MeasuredIteration> MeasuredOption::iterations(double sequences, doub
       refuse(text, "is the second point of as many ranks");
     }
     std::string value = text.substr(sign + 1);
-    const bool counts_tokens = value.ends_with(token_rate);
+    const bool counts_tokens = tokens > 0 && value.ends_with(token_rate);
     if (counts_tokens) value.replace(value.size() - token_rate.size(), token_rate.size(), "/s");
     read.push_back(
-        {ranks, iteration_of(text, value, counts_tokens ? sequences * tokens : sequences)});
+        {ranks, iteration_of(text, value, samples, counts_tokens ? count * tokens : count)});
   }
   return read;
 }
@@ -171,6 +187,15 @@ void MeasuredOption::expect_below_peak(const Network& network, const model::Mach
       fmt::format("--measured: {} on {} are {:.3g} times the peak of their data sheet. Check its "
                   "unit, batch, plan and precision.",
                   to_text(measured), counted(run.ranks, "rank"), share));
+}
+
+void MeasuredOption::expect_likely(int ranks, Seconds measured, Seconds predicted) {
+  constexpr double most = 1e3;  // as model::measured_level() takes it
+  if (measured <= most * predicted) return;
+  throw ConfigError(fmt::format(
+      "--measured: {} on {} are {:.2g} times the predicted {}, which no interval of it reaches. "
+      "Check its unit, batch, plan and precision.",
+      to_text(measured), counted(ranks, "rank"), measured / predicted, to_text(predicted)));
 }
 
 std::string MeasuredOption::words(const model::MeasuredLevel& level) {

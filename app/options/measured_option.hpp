@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/units.hpp"
@@ -28,15 +29,18 @@ struct MeasuredOption {
   std::vector<std::string> points;
   void declare(CLI::App& verb);
   [[nodiscard]] bool is_given() const { return !points.empty(); }
-  /// The points. `usual_batch` gives the batch of a rank for points that state none, by their
-  /// number of ranks; nothing where that is not known. Throws ConfigError for a point that cannot
-  /// be read or lacks its batch, and for two of as many ranks.
+  /// The points. `samples` is what the network trains on, in a word ("images"). `usual_batch` gives
+  /// the batch of a rank for points that state none, by their number of ranks; nothing where that
+  /// is not known. Throws ConfigError for a point that cannot be read, counts other samples or
+  /// lacks its batch, and for two of as many ranks.
   [[nodiscard]] std::vector<model::MeasuredPoint> read(
+      std::string_view samples,
       const std::function<std::optional<int>(int ranks)>& usual_batch) const;
-  /// The points as iterations of `sequences` ≥ 1 of `tokens` ≥ 1 each, of all ranks, which may be
-  /// given in tokens a second, too: "64=1.2e6 tokens/s". Throws ConfigError for a point that cannot
-  /// be read or states a batch, and for two of as many ranks.
-  [[nodiscard]] std::vector<MeasuredIteration> iterations(double sequences, double tokens) const;
+  /// The points as iterations of `count` ≥ 1 samples of all ranks. Where each has `tokens` > 0,
+  /// they may be given in tokens a second, too: "64=1.2e6 tokens/s". Throws ConfigError for a point
+  /// that cannot be read, counts other samples or states a batch, and for two of as many ranks.
+  [[nodiscard]] std::vector<MeasuredIteration> iterations(std::string_view samples, double count,
+                                                          double tokens) const;
   /// Their level for the machine and the run that were measured. Throws as measured_level() does,
   /// and ConfigError for a machine that was measured by benchmarks and for a point beyond the peak.
   [[nodiscard]] static model::MeasuredLevel level(const Network& network,
@@ -46,6 +50,8 @@ struct MeasuredOption {
   /// the peak of their devices.
   static void expect_below_peak(const Network& network, const model::Machine& machine,
                                 const Run& run, double samples, Seconds measured);
+  /// Throws ConfigError for an iteration that takes a thousand times as long as predicted.
+  static void expect_likely(int ranks, Seconds measured, Seconds predicted);
   /// "your point at 1 GPU", "your points at 1 and 8 GPUs".
   [[nodiscard]] static std::string words(const model::MeasuredLevel& level);
 };

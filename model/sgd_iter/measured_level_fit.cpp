@@ -29,10 +29,10 @@ constexpr double repetition = 0.005;
 /// The most |ln a|, and the standard deviation of which it is 90 %.
 const double most_added = std::log(4.0);
 const double widest_added = most_added / deviations_of_90;
-constexpr double likely = 2;            ///< standard deviations that one point may move computing
-constexpr double least_added = 0.1;     ///< of that deviation
-constexpr double most_quickened = 1e3;  ///< of computing
-constexpr double close = 1e-9;          ///< of ln T, for the factors that meet a point
+constexpr double likely = 2;          ///< standard deviations that one point may move computing
+constexpr double least_added = 0.1;   ///< of that deviation
+constexpr double most_changed = 1e3;  ///< factor on computing, or on an iteration
+constexpr double close = 1e-9;        ///< of ln T, for the factors that meet a point
 /// The same where looks for messages shift against the iteration, so that its time leaps.
 constexpr double close_in_leaps = 2e-3;
 constexpr double agreeing = 1e-9;  ///< relative: a point as predicted
@@ -183,7 +183,7 @@ void LevelFit::meet_one() {
   Known& one = known_.front();
   if (std::abs(one.error(found_)) <= 2 * close_) return;  // by its input, which hides computing
   const double whole = std::log(one.point.iteration / computing_of(one.costs));
-  const double least = std::min(-std::log(most_quickened), whole - 1);
+  const double least = std::min(-std::log(most_changed), whole - 1);
   found_.computing = increasing_root(
       [&](double x) {
         return one.error({x, found_.added});
@@ -233,8 +233,16 @@ void LevelFit::fit() {
 
 /// Throws where even quick computing and messages take longer than the point.
 void LevelFit::check_possible(Known& known) const {
-  const LogFactors quickest{-std::log(most_quickened), -most_added};
+  const LogFactors quickest{-std::log(most_changed), -most_added};
   const Seconds least = known.total(quickest);
+  const Seconds usual = known.total({});
+  if (known.point.iteration > most_changed * usual) {
+    throw ConfigError(fmt::format(
+        "the measured iteration of {} on {} takes {:.2g} times as long as predicted, which no "
+        "interval reaches. Check its unit, batch and precision.",
+        to_text(known.point.iteration), on_ranks(known.point.ranks),
+        known.point.iteration / usual));
+  }
   if (least <= known.point.iteration) return;
   throw ConfigError(
       fmt::format("the measured iteration of {} on {} cannot be: input or messages alone take {} "

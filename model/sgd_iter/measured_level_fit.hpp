@@ -22,7 +22,8 @@ namespace dlscale::model {
 /// A point that an iteration exceeds then takes less of what several ranks add, if that suffices;
 /// the rest is a factor on the iteration. Equal points in any order give equal results.
 ///
-/// Throws as predict() does, and for a point that is shorter than input or messages alone.
+/// Throws as predict() does, and for a point that is shorter than input or messages alone, or a
+/// thousand times as long as predicted.
 MeasuredLevel measured_level(const Network& network, const Machine& machine, const Run& run,
                              std::vector<MeasuredPoint> points);
 

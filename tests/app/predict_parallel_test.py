@@ -378,6 +378,20 @@ class PredictParallel(ProgramTest):
         for plan in [[], ["--parallel", "stages=2"]]:
             self.assert_refused(run(*words, *plan, "--measured", "8=25 ms"), 2, "times the peak of their data sheet")
 
+    def test_a_point_that_no_interval_reaches_is_refused(self):
+        images = ["predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 256]
+        tokens = [*SMALL, "--ranks", 8, "--parallel", "data=8,micro_batch=1"]
+        for words in [images, [*images, "--parallel", "stages=2"], tokens]:
+            self.assert_refused(run(*words, "--measured", "8=1e6 s"), 2, "no interval")
+
+    def test_rates_of_other_samples_are_refused(self):
+        images = ["predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 256]
+        for words in [images, [*images, "--parallel", "stages=2"]]:
+            for unit in ["tokens/s", "sequences/s"]:
+                self.assert_refused(run(*words, "--measured", f"8=520 {unit}"), 2, "trains on images")
+        tokens = [*SMALL, "--ranks", 8, "--parallel", "data=8,micro_batch=1"]
+        self.assert_refused(run(*tokens, "--measured", "8=520 images/s"), 2, "trains on sequences")
+
     def test_a_stage_may_be_a_core(self):
         words = ["predict", "--network", "resnet110_v2", "--cluster", "frontera", "--global-batch", 64, "--parallel", "stages=8,data=1,micro_batches=8"]
         sockets = self.plans(*words)[0]

@@ -113,6 +113,7 @@ class Answers {
                       "Check its unit, batch, plan and precision.",
                       seconds, counted(ranks, "GPU"), utilisation));
     }
+    MeasuredOption::expect_likely(ranks, Seconds(seconds), Seconds(row.answer.seconds()));
     if (point.surprise <= 1) return;
     doubts_.push_back(
         fmt::format("Your point at {}, {:.3g} s, lies outside of the 90 % interval of its "
@@ -374,7 +375,7 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   Answers answers(*call.file, call.question, model::parallel_time::parallel_hardware(cluster, 1));
   if (inputs.measured->is_given()) {
     const auto points =
-        inputs.measured->iterations(static_cast<double>(call.question.global_batch),
+        inputs.measured->iterations("sequences", static_cast<double>(call.question.global_batch),
                                     static_cast<double>(call.question.shape.sequence));
     answers.follow(plans.front(), points);
     for (const MeasuredIteration& point : points) call.measured.push_back(point.ranks);

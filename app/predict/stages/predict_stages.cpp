@@ -93,6 +93,7 @@ class Stages {
       there.ranks = point.ranks;
       MeasuredOption::expect_below_peak(*network_, *machine_, there, static_cast<double>(batch_),
                                         point.time);
+      MeasuredOption::expect_likely(point.ranks, point.time, before.total);
       points_.push_back(model::staged_point(numbered, before, point.time));
       if (points_.back().surprise <= 1) continue;
       doubts.push_back(fmt::format(
@@ -200,9 +201,9 @@ StagesAnswer stages_answer(const Network& network, const model::Machine& machine
   answers.notes.insert(answers.notes.end(), question.assumed.begin(), question.assumed.end());
   Stages stages(network, machine, run, answers.global_batch);
   if (question.measured->is_given()) {
-    const double tokens = std::max(1, network.is_over_sequences() ? network.input().height : 1);
-    const auto points =
-        question.measured->iterations(static_cast<double>(answers.global_batch), tokens);
+    const double tokens = network.is_over_sequences() ? network.input().height : 0;
+    const auto points = question.measured->iterations(
+        network.samples(), static_cast<double>(answers.global_batch), tokens);
     std::ranges::move(stages.measure(plans.front(), points), std::back_inserter(answers.notes));
     std::ranges::transform(points, std::back_inserter(answers.measured), &MeasuredIteration::ranks);
   }
