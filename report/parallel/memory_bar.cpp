@@ -9,8 +9,11 @@
 namespace dlscale::report {
 
 std::string memory_bar(std::span<const BarPart> parts, double device) {
-  constexpr double width = 60;
-  constexpr double widest = 84;
+  constexpr double usual = 60;
+  constexpr double widest = 72;  // within 80 columns, with its frame
+  double need = 0;
+  for (const BarPart& part : parts) need += part.bytes;
+  const double width = std::max(1.0, std::floor(std::min(usual, widest * device / need)));
   std::string cells;
   std::string legend;
   double sum = 0;

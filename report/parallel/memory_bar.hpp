@@ -13,7 +13,8 @@ struct BarPart {
 };
 
 /// A bar of the device, a letter a kind: "[WWGGOOOOAAAA....] W weights, …". What does not fit
-/// stands behind "|". Requires `device` > 0 bytes.
+/// stands behind "|", and shrinks the device where the bar would pass 76 columns. Requires
+/// `device` > 0 bytes.
 std::string memory_bar(std::span<const BarPart> parts, double device);
 
 }  // namespace dlscale::report
