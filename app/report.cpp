@@ -278,16 +278,26 @@ auto page_maker(const std::string& schema) {
   return report::prediction_page;
 }
 
+std::vector<report::NextStep> steps_of_answer(const std::string& schema, const std::string& text,
+                                              const report::AnswerPage& made) {
+  if (made.run) return steps_of_run(*made.run);
+  if (schema == "dlscale.comparison") return steps_of_comparison(text);
+  if (schema == "dlscale.parallel_plan") return steps_of_parallel_plan(text);
+  if (schema == "dlscale.parallel_prediction") return steps_of_parallel_run(text);
+  return page_maker(schema) == report::memory_page ? steps_of_memory(text)
+                                                   : std::vector<report::NextStep>{};
+}
+
 /// Writes the page of one answer in JSON.
 ExitCode write_answer_page(const ReportOptions& options, const std::string& schema) {
   const std::string& file = options.results.front();
   const std::string text = read_input(file, "Check the path.");
   report::AnswerPage made = page_maker(schema)(text, file);
-  if (made.run) made.page.next = steps_of_run(*made.run);
-  if (schema == "dlscale.comparison") made.page.next = steps_of_comparison(text);
-  if (schema == "dlscale.parallel_plan") made.page.next = steps_of_parallel_plan(text);
-  if (page_maker(schema) == report::memory_page) made.page.next = steps_of_memory(text);
-  if (schema == "dlscale.parallel_prediction") made.page.next = steps_of_parallel_run(text);
+  try {
+    made.page.next = steps_of_answer(schema, text, made);
+  } catch (const nlohmann::json::exception& error) {
+    throw report::unreadable_answer(file, "answers", error);
+  }
   return write_answer(options, made.page, made.document);
 }
 

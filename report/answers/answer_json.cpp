@@ -1,10 +1,6 @@
 #include "report/answers/answer_json.hpp"
 
-#include <exception>
-
 #include <fmt/format.h>
-
-#include "core/base/error.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -16,20 +12,49 @@ std::string plain(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// Throws ConfigError unless each list of what was asked holds something, and stages of its plans.
+void expect_rows(const json& answer) {
+  const auto expect_list = [](const json& object, const char* key) {
+    const auto list = object.find(key);
+    if (list == object.end() || (list->is_array() && !list->empty())) return;
+    throw ConfigError(fmt::format("its list \"{}\" is empty, or not a list", key));
+  };
+  for (const char* key : {"predictions", "rows", "plans", "trainings", "best"}) {
+    expect_list(answer, key);
+  }
+  if (answer.value("schema", "") != "dlscale.parallel_memory") return;
+  for (const json& plan : answer.at("plans")) expect_list(plan, "stages");
+}
+
+/// The message of the parser without its number: "[json.exception.out_of_range.403] ".
+std::string message_of(const std::exception& error) {
+  const std::string text = error.what();
+  const std::size_t end = text.find("] ");
+  return text.starts_with("[json.exception.") && end != std::string::npos ? text.substr(end + 2)
+                                                                          : text;
+}
+
 }  // namespace
 
 AnswerPage page_of_answer(const std::string& text, const std::string& file, const char* what,
                           const std::function<AnswerPage(const json&)>& make) {
   try {
-    AnswerPage made = make(json::parse(text));
+    const json answer = json::parse(text);
+    expect_rows(answer);
+    AnswerPage made = make(answer);
     made.document.lead = made.page.verdict;
     made.document.json = JsonText(text);
     return made;
   } catch (const std::exception& error) {  // of the parser, or ConfigError
-    throw ConfigError(
-        fmt::format("{} holds no {} that can be read ({}). Ask again, in the format json.", file,
-                    what, error.what()));
+    throw unreadable_answer(file, what, error);
   }
+}
+
+ConfigError unreadable_answer(const std::string& file, const char* what,
+                              const std::exception& error) {
+  return ConfigError(
+      fmt::format("{} holds no {} that can be read ({}). Ask again, in the format json.", file,
+                  what, message_of(error)));
 }
 
 std::optional<double> number_in(const json& object, const char* key) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/error.hpp"
 #include "report/page/page.hpp"
 #include "report/table/table.hpp"
 
@@ -35,6 +37,10 @@ struct AnswerPage {
 /// for damage; `what` says what it should hold: "predictions".
 AnswerPage page_of_answer(const std::string& text, const std::string& file, const char* what,
                           const std::function<AnswerPage(const nlohmann::json&)>& make);
+
+/// The error for a damaged answer: `error` is of the parser, or says what is missing.
+ConfigError unreadable_answer(const std::string& file, const char* what,
+                              const std::exception& error);
 
 /// A number of an object; absent if it is null or missing.
 std::optional<double> number_in(const nlohmann::json& object, const char* key);

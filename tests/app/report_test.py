@@ -83,6 +83,23 @@ class Predictions(Report):
             answer.write_text(answer.read_text().replace('"network"', '"net"'))
             self.assert_refused(self.report(answer), 2, "that can be read")
 
+    def test_answers_without_rows_are_refused(self):
+        answer = self.folder / "empty.json"
+        plan = {"network": "n", "cluster": "c", "plan": "", "stages": [], "device_memory_bytes": 1, "fits": "yes"}
+        for schema, content in (("prediction", {"rows": []}), ("prediction", {"predictions": []}), ("prediction", {}),
+                                ("plan", {"best": []}), ("parallel_plan", {"best": []}),
+                                ("parallel_prediction", {"plans": []}), ("parallel_prediction", {"plans": 5}),
+                                ("memory", {"trainings": []}), ("parallel_memory", {"plans": []}),
+                                ("parallel_memory", {"plans": [plan]}), ("comparison", {})):
+            answer.write_text(json.dumps({"schema": f"dlscale.{schema}", "version": 1} | content))
+            made = self.report(answer)
+            self.assert_refused(made, 2, "that can be read")
+            self.assertNotIn("json.exception", made.stderr)
+        words = ["--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--batch", "32,64", "--memory", "--format", "json", "-o", self.folder / "memory.json"]
+        self.assertEqual(run("predict", *words).returncode, 0)
+        answer.write_text((self.folder / "memory.json").read_text().replace('"dtype"', '"type"'))  # the page lacks it, its next step does not
+        self.assert_refused(self.report(answer), 2, "that can be read")
+
     def test_memory_of_a_network_has_a_page(self):
         answer = self.folder / "memory.json"
         run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--batch", "32,64", "--memory", "--format", "json", "-o", answer)
