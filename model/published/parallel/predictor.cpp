@@ -153,7 +153,9 @@ CasePrediction predict_read(const ParallelTimeFile& file, const ScalingCase& tra
   MixedTime time{possible.seconds, possible.low, possible.high};
   if (!read.is_recompute_known) {
     time = any_recompute(file, read);
-    prediction.reason = "recomputation is unknown: the time is a mean of all that may fit";
+    prediction.reason =
+        "recomputation is unknown: the time is a mean of all kinds, weighed by use and by need of "
+        "memory";
   }
   prediction.values = {cases::PredictedValue{time.seconds, time.low, time.high}};
   return prediction;
