@@ -122,8 +122,8 @@ std::vector<std::string> framework_notes(const SearchQuestion& question, bool is
   const AskedFramework& first = question.frameworks.front();
   if (question.frameworks.size() > 1) {
     return {
-        "each plan is timed as today's software of its framework runs it, and as if trainings had "
-        "decided each; --framework with one name says what that does not run"};
+        "each plan is timed as today's software of its framework runs it, and ordered as if "
+        "trainings had decided each; --framework with one name says what that does not run"};
   }
   std::vector<std::string> notes;
   if (!is_typed) {

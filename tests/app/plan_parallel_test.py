@@ -92,7 +92,13 @@ class PlanParallel(ProgramTest):
         best = answer["best"][0]
         quickest = {one: self.plan("--framework", one, words=words)["best"][0]["t_iter_s"] for one in frameworks}
         self.assertNotEqual(best["framework"], "nanotron")
-        self.assertTrue(0.94 < best["t_iter_s"] / quickest[best["framework"]] < 1)
+        self.assertAlmostEqual(best["t_iter_s"] / quickest[best["framework"]], 1, delta=1e-12)
+        predicted = run("predict", *words[1:], "--framework", best["framework"], "--parallel", best["plan"], "--format", "csv")
+        self.assertEqual(predicted.returncode, 0, predicted.stderr)
+        row = next(csv.DictReader(io.StringIO(predicted.stdout)))
+        self.assertAlmostEqual(float(row["t_iter_s"]) / best["t_iter_s"], 1, delta=1e-12)
+        for plan in answer["best"] + answer["neighbours"]:
+            self.assertGreaterEqual(plan["of_best"], 1)
         self.assertTrue(any("instead of Megatron-LM" in one["change"] for one in answer["neighbours"]))
         table = run(*words, "--framework", "any").stdout
         self.assertIn("by Megatron-LM", table.splitlines()[0])

@@ -122,7 +122,7 @@ FoundPlan FoundPlans::predicted(const PlanPoint& point) const {
        parallel_time::predict_plan(*file_, framework.training, job.hardware, job.setting, plan)}};
   const parallel_time::ParallelAnswer& answer = found.answered.answer;
   found.joules = job.joules(answer.time, answer.sizes.micro_batches, answer.seconds());
-  found.score = score_of(question().objective, point.gpus, answer.seconds(), found.joules);
+  found.score = point.score;
   return found;
 }
 
@@ -145,7 +145,8 @@ void fill(const FoundPlans& plans, const Reduction& found, PlanSearch& search) {
   }
   search.unfit = unfit_gpus(search.question.gpus, splits);
   search.neighbours = neighbours_of(plans, found, search.best.front());
-  const double high = search.best.front().answered.answer.high();
+  const parallel_time::ParallelAnswer& best = search.best.front().answered.answer;
+  const double high = splits.front().seconds * best.high() / best.seconds();
   const auto within =
       std::ranges::count_if(splits, [high](const PlanPoint& one) { return one.seconds <= high; });
   search.alike = static_cast<std::size_t>(within) - 1;  // the best itself

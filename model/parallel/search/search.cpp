@@ -60,7 +60,7 @@ FrameworkContext framework_of(const parallel_time::ParallelTimeFile& file, const
     SizedJob job{gpus, hardware, parallel_time::setting_of(file, framework.training, hardware),
                  watts};
     if (question.frameworks.size() > 1) {  // none gains by having been fitted
-      job.setting = parallel_time::with_constants(job.setting, file.constants, hardware.links);
+      job.compared = parallel_time::with_constants(job.setting, file.constants, hardware.links);
     }
     if (question.frameworks.size() == 1 && question.choices.compile.size() == 1) {
       const bool is_asked = question.choices.compile.front() == 1;  // refused if it does not

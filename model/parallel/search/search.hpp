@@ -22,7 +22,7 @@ struct FoundPlan {
   int framework = 0;  ///< of the question's
   parallel_time::AnsweredPlan answered;
   double joules = 0;  ///< of all GPUs in an iteration; 0: no power is known
-  double score = 0;   ///< by that time
+  double score = 0;   ///< by which plans are ordered; of several frameworks as if all were fitted
   /// The whole training, where one is asked for: of the best plans and those of other GPUs.
   std::optional<goodput::TrainingCost> whole = {};
 };

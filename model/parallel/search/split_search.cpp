@@ -292,15 +292,15 @@ SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& sizes) {
   std::vector<Parts>& bare = sizes.sharded_weights ? bare_ : whole_;
   Parts& parts = known_parts(bare, sizes, [&] {
     return Parts{sizes.recompute, sizes.recompute_share,
-                 parallel_time::layer_without_gathers(job_->setting, sizes),
-                 parallel_time::table_time(job_->setting, sizes),
+                 parallel_time::layer_without_gathers(job_->ordering(), sizes),
+                 parallel_time::table_time(job_->ordering(), sizes),
                  std::vector<Makespan>(pipelines_.size())};
   });
   if (!sizes.sharded_weights) return parts;
   return known_parts(sharded_, sizes, [&] {
     Parts gathered = parts;
-    gathered.layer = parallel_time::with_gathers(job_->setting, sizes, parts.layer);
-    gathered.tables = parallel_time::table_time(job_->setting, sizes);
+    gathered.layer = parallel_time::with_gathers(job_->ordering(), sizes, parts.layer);
+    gathered.tables = parallel_time::table_time(job_->ordering(), sizes);
     return gathered;
   });
 }
@@ -309,7 +309,8 @@ SplitSearch::Parts& SplitSearch::shared_parts(const PlanSizes& sizes) {
 Seconds SplitSearch::least_makespan(const PlanSizes& sizes,
                                     const parallel_time::IterationTime& time) {
   constexpr double rounding = 1e-11;
-  const PipelineCosts costs = parallel_time::schedule_costs(job_->setting, sizes, at_.plan, time);
+  const PipelineCosts costs =
+      parallel_time::schedule_costs(job_->ordering(), sizes, at_.plan, time);
   return (1 - rounding) * closed_form(parallel::find_schedule(at_.plan.schedule),
                                       parallel_time::shape_of(sizes), costs)
                               .lower;
@@ -320,13 +321,21 @@ Seconds SplitSearch::own_makespan(const PlanSizes& sizes,
                                   const parallel_time::IterationTime& time) {
   std::optional<Makespans>& known = makespans_[pipeline_];
   if (!known) known = parallel_time::makespans_of(sizes, at_.plan);
-  return parallel_time::simulated_pipeline(job_->setting, sizes, at_.plan, time, &*known);
+  return parallel_time::simulated_pipeline(job_->ordering(), sizes, at_.plan, time, &*known);
 }
 
 void SplitSearch::set(const PlanSizes& sizes, const parallel_time::IterationTime& time) {
   at_.seconds = time.total * waits_;
   at_.joules = job_->joules(time, sizes.micro_batches, at_.seconds);
   at_.score = score_of(question_->objective, at_.gpus, at_.seconds, at_.joules);
+}
+
+/// By how much a plan that counts exceeds the limits in the time that its own framework takes.
+double SplitSearch::over_limits(const PlanSizes& sizes) const {
+  const double over = over_limits();
+  if (!job_->compared || !question_->whole || over > 0 || !found_->would_keep(at_)) return over;
+  const double own = parallel_time::plan_time(job_->setting, sizes, at_.plan).total * waits_;
+  return excess_of(*question_->whole, *job_, own);
 }
 
 double SplitSearch::over_limits() const {
@@ -346,22 +355,22 @@ void SplitSearch::time_plan() {
   sizes.keeps_gathered_stage = at_.plan.zero >= 3 && framework_->way.keeps_gathered_stage;
   Parts& parts = shared_parts(sizes);
   parallel_time::IterationTime time =
-      parallel_time::iteration_time(job_->setting, sizes, parts.layer, parts.tables);
+      parallel_time::iteration_time(job_->ordering(), sizes, parts.layer, parts.tables);
   if (at_.plan.stages > 1) {
     Makespan& makespan = parts.makespans[pipeline_];
     if (!makespan.least) makespan.least = least_makespan(sizes, time);
-    parallel_time::use_pipeline(job_->setting, at_.plan, *makespan.least, time);
+    parallel_time::use_pipeline(job_->ordering(), at_.plan, *makespan.least, time);
     set(sizes, time);
     if (may_count()) {
       if (!makespan.own) {
         makespan.own = own_makespan(sizes, time);
         found_->count_simulation();
       }
-      parallel_time::use_pipeline(job_->setting, at_.plan, *makespan.own, time);
+      parallel_time::use_pipeline(job_->ordering(), at_.plan, *makespan.own, time);
     }
   }
   set(sizes, time);
-  const double over = over_limits();
+  const double over = over_limits(sizes);
   if (over > 0) {
     found_->exceed(at_, over);
   } else {

@@ -24,6 +24,12 @@ struct SizedJob {
   std::optional<goodput::PhaseWatts> watts = {};  ///< of a GPU with its part of the node
   /// The whole training, where one is asked for, with the iteration of no plan.
   std::optional<goodput::CostQuestion> whole = {};
+  /// By which plans of several frameworks are compared, as if trainings had decided each.
+  std::optional<parallel_time::Setting> compared = {};
+  /// The setting that orders plans.
+  [[nodiscard]] const parallel_time::Setting& ordering() const {
+    return compared ? *compared : setting;
+  }
   /// Joules of all GPUs in an iteration that takes `seconds`; 0 where no power is known.
   [[nodiscard]] double joules(const parallel_time::IterationTime& time, double micro_batches,
                               double seconds) const;
@@ -115,6 +121,7 @@ class SplitSearch {
                        const parallel_time::IterationTime& time);
   void set(const parallel_time::PlanSizes& sizes, const parallel_time::IterationTime& time);
   [[nodiscard]] double over_limits() const;
+  [[nodiscard]] double over_limits(const parallel_time::PlanSizes& sizes) const;
   [[nodiscard]] bool may_count() const;
   void time_plan();
 
