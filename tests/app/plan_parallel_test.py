@@ -294,6 +294,20 @@ class PlanParallel(ProgramTest):
         self.assertEqual({row["part"] for row in rows} - {"memory", "energy"}, {"best", "neighbour"})
         self.assertTrue(all(float(row["t_iter_s"]) > 0 for row in rows))
 
+    def test_a_group_of_all_replicas_is_none(self):
+        best = self.plan("--parallel", "tensor=8,stages=2,zero=1,zero_group=4")["best"][0]
+        alone = self.plan("--parallel", "tensor=8,stages=2,zero=1,zero_group=0")["best"][0]
+        self.assertEqual(best, alone)
+
+    def test_advice_goes_in_no_circle(self):
+        overlap = [*WORDS, "--framework", "torchtitan", "--parallel", "tensor=1,tensor_overlap=true"]
+        first = run(*overlap)
+        self.assert_refused(first, 2, "No plan can be")
+        if "Write sequence_parallel=true" in first.stderr:
+            second = run(*overlap[:-1], overlap[-1] + ",sequence_parallel=true")
+            self.assert_refused(second, 2, "No plan can be")
+            self.assertNotIn("Write sequence_parallel=true", second.stderr)
+
     def test_what_it_refuses(self):
         small = ["plan", "--network", "llama3_70b", "--cluster", "dgx_h100"]
         for words, parts in [
@@ -325,7 +339,8 @@ class PlanParallel(ProgramTest):
             ([*WORDS[:3], "--cluster", "dgx_a100", "--ranks", 64, "--parallel", "tensor_overlap=true"], ["sends no messages under products"]),
             ([*WORDS, "--parallel", "tensor=8,stages=16"], ["are 128 ranks, and there are 64 devices"]),
             ([*WORDS, "--parallel", "tensor=8,stages=8,zero=1"], ["zero is 1", "one replica"]),
-            ([*WORDS, "--parallel", "tensor=8,stages=2,zero=1,zero_group=4"], ["zero_group is 4", "zero_group=0"]),
+            ([*WORDS, "--parallel", "tensor=8,stages=2,zero=1,zero_group=1"], ["zero_group is 1", "zero_group=0"]),
+            ([*WORDS, "--parallel", "stages=64,chunks=2"], ["stages 64 × chunks 2 are 128 parts of 80 layers"]),
             ([*WORDS, "--parallel", "tensor=8,stages=3"], ["stages 3 does not divide 64 GPUs"]),
             ([*WORDS, "--parallel", "tensor=8,stages=4,chunks=3"], ["stages 4 × chunks 3 are 12 parts of 80 layers"]),
             ([*WORDS, "--framework", "homemade", "--parallel", "schedule=zero_bubble,stages=4", "--launch-options", "nanotron"], ["nanotron", "zero bubbles"]),

@@ -9,6 +9,7 @@
 
 #include "core/parallel/plan.hpp"
 #include "model/parallel/answer/answer.hpp"
+#include "model/parallel/search/split.hpp"
 
 namespace dlscale::model::parallel_search {
 namespace {
@@ -33,6 +34,8 @@ std::string fault_of(const SearchQuestion& question, const AskedAxis& axis, int 
   plan.*axis.ranks = value;
   if (axis.ranks == &ParallelPlan::experts) plan.data = value;  // experts are spread over data
   plan.micro_batch = 1;
+  const auto layers = static_cast<int>(question.training.shape.layers);
+  if (plan.stages <= layers) plan.stage_layers = balanced_layers(layers, plan.stages);
   const std::vector<std::string> faults =
       parallel::faults(plan, value, parallel_time::facts_of(question.training));
   return faults.empty() ? "" : faults.front();

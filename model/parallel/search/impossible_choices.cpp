@@ -51,8 +51,6 @@ class PossiblePlans {
       }
     }
   }
-  /// Whether not all were tried.
-  [[nodiscard]] bool gave_up() const { return tried_ > most_tried; }
 
  private:
   bool visit_split(const Split& split, const Visit& visit) {
@@ -211,9 +209,9 @@ constexpr std::array<ChoiceKey, 14> choice_keys{
      {take<&C::data>, set_value<&C::data, &P::data>},
      {take<&C::experts>, set_value<&C::experts, &P::experts>},
      {take<&C::micro_batch>, set_value<&C::micro_batch, &P::micro_batch>},
+     {take<&C::sequence_parallel>, set_value<&C::sequence_parallel, &P::sequence_parallel>},
      {take<&C::tensor_overlap>, set_overlap},
      {take<&C::compile>, set_compile},
-     {take<&C::sequence_parallel>, set_value<&C::sequence_parallel, &P::sequence_parallel>},
      {take<&C::schedules>, set_value<&C::schedules, &P::schedule>},
      {take<&C::chunks>, set_chunks},
      {take<&C::zero>, set_value<&C::zero, &P::zero>},
@@ -249,11 +247,11 @@ std::string not_searched(const ParallelPlan& plan) {
         "fewer tensor ranks or stages.",
         plan.zero);
   }
-  if (plan.zero_group && (*plan.zero_group == 1 || *plan.zero_group == replicas)) {
+  if (plan.zero_group == 1) {
     return fmt::format(
-        "zero_group is {}, and groups that are searched have more than one of its {} replicas and "
-        "not all. Take zero_group=0, which stands for all.",
-        *plan.zero_group, replicas);
+        "zero_group is 1, and groups that are searched have more than one of its {} replicas. Take "
+        "zero_group=0, which stands for all.",
+        replicas);
   }
   return {};
 }
@@ -292,6 +290,15 @@ Reason plainest_reason(const SearchContext& context, int node_gpus, const PlanCh
   return plainest.value_or(Reason{});
 }
 
+/// Whether some plan of the choices is found; false where the search for one gives up.
+bool can_be(const SearchContext& context, int node_gpus, const PlanChoices& choices) {
+  bool is_possible = false;
+  PossiblePlans(context, node_gpus, choices).each([&](const Candidate&) {
+    return is_possible = true;
+  });
+  return is_possible;
+}
+
 }  // namespace
 
 std::string impossible_choice(const SearchContext& context, int node_gpus) {
@@ -299,11 +306,7 @@ std::string impossible_choice(const SearchContext& context, int node_gpus) {
   for (const ChoiceKey& key : choice_keys) {
     const PlanChoices before = choices;
     if (!key.take(context.question->choices, choices)) continue;
-    bool is_possible = false;
-    PossiblePlans plans(context, node_gpus, choices);
-    plans.each([&](const Candidate&) { return is_possible = true; });
-    if (is_possible) continue;
-    if (plans.gave_up()) return {};
+    if (can_be(context, node_gpus, choices)) continue;
     const Reason reason = plainest_reason(context, node_gpus, before, key);
     if (reason.text.empty()) return {};
     return fmt::format("No plan can be on {} as asked, such as {}: {}",

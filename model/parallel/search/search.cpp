@@ -150,11 +150,17 @@ Reduction visit_all(const SearchContext& context, const std::vector<SplitWork>& 
   return sum;
 }
 
-[[noreturn]] void refuse_all(const SearchContext& context, int node_gpus) {
+[[noreturn]] void refuse_all(const SearchContext& context, int node_gpus, bool has_splits) {
   const SearchQuestion& question = *context.question;
   if (const std::string fault = choice_fault(question); !fault.empty()) throw ConfigError(fault);
   if (const std::string why = impossible_choice(context, node_gpus); !why.empty()) {
     throw ConfigError(why);
+  }
+  if (has_splits) {  // ranks divide, and no choice alone was found to be the reason
+    throw ConfigError(
+        fmt::format("No plan can be on {} as asked, and dlscale did not find which choice is the "
+                    "reason. Leave some out.",
+                    counted(question.gpus.back(), "GPU")));
   }
   std::vector<std::string_view> titles;
   for (const AskedFramework& asked : question.frameworks) {
@@ -180,7 +186,9 @@ PlanSearch search_plans(const parallel_time::ParallelTimeFile& file, const Clust
   search.missed = found.missed();
   search.exceeded = found.exceeded();
   search.simulated = found.simulated();
-  if (found.timed() + found.missed() == 0) refuse_all(context, cluster.devices_per_node);
+  if (found.timed() + found.missed() == 0) {
+    refuse_all(context, cluster.devices_per_node, !all.empty());
+  }
   fill(FoundPlans(file, cluster, context), found, search);
   return search;
 }

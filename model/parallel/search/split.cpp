@@ -103,7 +103,8 @@ std::vector<Sharding> shardings(const SearchQuestion& question, const Split& spl
   std::vector<Sharding> found;
   for (int zero = 0; zero <= 3; ++zero) {
     if (!is_allowed(zero, choices.zero) || (zero > 0 && replicas == 1)) continue;
-    if (is_allowed(0, choices.zero_group)) found.push_back({zero, 0});
+    const bool names_all = !choices.zero_group.empty() && is_allowed(replicas, choices.zero_group);
+    if (is_allowed(0, choices.zero_group) || (zero > 0 && names_all)) found.push_back({zero, 0});
     if (zero == 0) continue;
     for (const int group : divisors(replicas)) {
       if (group == 1 || group == replicas || !is_allowed(group, choices.zero_group)) continue;
