@@ -113,6 +113,11 @@ const FrameworkWays& launcher(std::string_view name) {
 std::vector<AskedFramework> searched_frameworks(const std::string& framework,
                                                 const std::string& launch) {
   if (framework == "any") return model::parallel_search::all_frameworks();
+  if (framework.find(',') != std::string::npos) {
+    throw ConfigError(fmt::format(
+        "--framework is {}, and plans are searched of one framework, or of all. Name one, or any.",
+        escape_for_terminal(framework)));
+  }
   if (!framework.empty()) return {model::parallel_search::asked_framework(framework)};
   const std::string name = launch.empty() ? usual_ways : std::string(launcher(launch).name);
   return {model::parallel_search::asked_framework(name)};
