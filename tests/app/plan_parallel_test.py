@@ -343,6 +343,7 @@ class PlanParallel(ProgramTest):
             ([*WORDS, "--parallel", "stages=64,chunks=2"], ["stages 64 × chunks 2 are 128 parts of 80 layers"]),
             ([*WORDS, "--parallel", "tensor=8,stages=3"], ["stages 3 does not divide 64 GPUs"]),
             ([*WORDS, "--parallel", "tensor=8,stages=4,chunks=3"], ["stages 4 × chunks 3 are 12 parts of 80 layers"]),
+            ([*WORDS, "--parallel", "schedule=gpipe"], ["schedule=gpipe: Megatron-LM as published does not run it", "neither GPipe"]),
             ([*WORDS, "--framework", "megatron,nanotron"], ["megatron,nanotron", "Name one, or any."]),
             ([*WORDS, "--framework", "homemade", "--parallel", "schedule=zero_bubble,stages=4", "--launch-options", "nanotron"], ["nanotron", "zero bubbles"]),
             (["plan", "--network", "gpt2", "--cluster", "dgx_h100", "--batch", 8], ["--samples"]),

@@ -316,4 +316,21 @@ std::string impossible_choice(const SearchContext& context, int node_gpus) {
   return {};
 }
 
+std::string unrun_schedule(const SearchContext& context) {
+  const std::vector<std::string>& schedules = context.question->choices.schedules;
+  if (schedules.empty()) return {};
+  ParallelPlan plan;
+  plan.stages = 2;
+  for (const std::string& schedule : schedules) {
+    plan.schedule = schedule;
+    plan.chunks = schedule == "interleaved" ? 2 : 1;
+    const auto runs = [&](const FrameworkContext& framework) {
+      return framework.ways == nullptr || framework.ways->runs(plan);
+    };
+    if (std::ranges::any_of(context.frameworks, runs)) return {};
+  }
+  return fmt::format("No plan can be as asked, with schedule={}: {}", fmt::join(schedules, "/"),
+                     not_run(context, *context.frameworks.front().ways));
+}
+
 }  // namespace dlscale::model::parallel_search

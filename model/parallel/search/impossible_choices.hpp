@@ -11,4 +11,9 @@ namespace dlscale::model::parallel_search {
 /// whatever the choices, and where it takes too long to find out. `node_gpus` ≥ 1: GPUs of a node.
 std::string impossible_choice(const SearchContext& context, int node_gpus);
 
+/// Why plans with one of the schedules asked for are none of any framework's, whatever else they
+/// have; empty where there is one, or no schedule is asked for. A plan of one stage has none of
+/// them.
+std::string unrun_schedule(const SearchContext& context);
+
 }  // namespace dlscale::model::parallel_search

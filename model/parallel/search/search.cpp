@@ -181,6 +181,7 @@ PlanSearch search_plans(const parallel_time::ParallelTimeFile& file, const Clust
   PlanSearch search{cluster.name, question};
   const std::vector<SplitWork> all = work_of(question, cluster.devices_per_node);
   const SearchContext context = context_of(file, cluster, search.question);
+  if (const std::string why = unrun_schedule(context); !why.empty()) throw ConfigError(why);
   const Reduction found = visit_all(context, all, work);
   search.timed = found.timed();
   search.missed = found.missed();

@@ -85,8 +85,8 @@ struct SearchWork {
 
 /// Visits all plans of the question on GPUs of the cluster. Plans fit, and order, by the rules of
 /// the question. Throws ConfigError for a cluster without GPUs of a data sheet, for more than
-/// most_searched plans, if no plan can be at all, whatever its memory, and for energy where the
-/// data sheet states no power.
+/// most_searched plans, if no plan can be at all, whatever its memory, for schedules that no
+/// framework asked for runs, and for energy where the data sheet states no power.
 PlanSearch search_plans(const parallel_time::ParallelTimeFile& file, const Cluster& cluster,
                         const SearchQuestion& question, const SearchWork& work = {});
 
