@@ -40,6 +40,9 @@ class Changes {
     change_pipeline();
     change_sizes();
     change_states();
+    if (setting_.family->compiling == Compiling::on_request && plan_.compile != true) {
+      try_plan("steps compiled", "compile=true", [](ParallelPlan& plan) { plan.compile = true; });
+    }
     change_hardware();
     std::ranges::stable_sort(found_, std::ranges::greater(), &Improvement::gain);
     return std::move(found_);

@@ -20,7 +20,7 @@ struct Improvement {
 /// - of the batch: twice the micro-batches, with twice the global batch;
 /// - of the plan: twice or half of a micro-batch, stages cut anew, twice the chunks, zero bubbles,
 ///   sequence parallelism, the usual order, half of the tensor ranks or stages with twice the
-///   replicas, another stage of ZeRO, less recomputation;
+///   replicas, another stage of ZeRO, less recomputation, compiled steps;
 /// - of the cluster: links within nodes or between them twice as fast;
 /// - of the host: no time for launches, as with a captured graph.
 /// Each is predicted anew by predict_plan(). Those that gain 1 % or less, have a fault, or do not

@@ -128,6 +128,23 @@ TEST_F(OnDgx, AnImprovedPlanIsPredictedAlike) {
   }
 }
 
+TEST_F(OnDgx, CompilingIsAnImprovementWhereTheFrameworkDoesItOnRequest) {
+  const std::string text = "data=64,micro_batch=1,zero=3";
+  EXPECT_FALSE(has(changes(text), "steps compiled"));
+  question.framework = "torchtitan";
+  setting = setting_of(file, question, hardware);
+  const double eager = answer(text).seconds();
+  const double compiled = answer(text + ",compile=true").seconds();
+  EXPECT_FALSE(has(changes(text + ",compile=true"), "steps compiled"));
+  const auto all = changes(text);
+  ASSERT_TRUE(has(all, "steps compiled"));
+  for (const Improvement& one : all) {
+    if (one.change != "steps compiled") continue;
+    EXPECT_EQ(one.plan, "compile=true");
+    EXPECT_NEAR(one.gain, eager / compiled - 1, 1e-12);
+  }
+}
+
 TEST_F(OnDgx, TheUsualOrderIsAnImprovement) {
   const auto all =
       changes("data=8,tensor=8,micro_batch=1,order=data/tensor/context/branches/stages");
