@@ -181,16 +181,26 @@ std::vector<std::string> staged_plan_lines(const std::vector<StagedRow>& rows) {
   return lines;
 }
 
+std::string staged_place(const StagedRow& row) {
+  if (row.answers->rows.size() == 1) return {};
+  return fmt::format("{}{} {}: ", row.label.empty() ? "" : row.label + ", ", row.answer->ranks,
+                     row.answers->workers);
+}
+
 std::vector<std::string> staged_notes(const StagedAnswers& answers) {
   model::Notes found;
-  for (const StagedAnswer& row : answers.rows) {
-    for (const model::Note& note : row.training.notes) {
-      const bool is_short = note.kind == model::NoteKind::more_nodes ||
-                            note.kind == model::NoteKind::memory_cuts_stages;
-      if (answers.all_notes || is_short) found.add(note);
+  std::vector<std::string> cuts;
+  for (const StagedRow& row : staged_rows(answers)) {
+    for (const model::Note& note : row.training().notes) {
+      if (note.kind == model::NoteKind::memory_cuts_stages) {
+        cuts.push_back(staged_place(row) + note_text(note));
+      } else if (answers.all_notes || note.kind == model::NoteKind::more_nodes) {
+        found.add(note);
+      }
     }
   }
   std::vector<std::string> lines = answers.notes;
+  lines.insert(lines.end(), cuts.begin(), cuts.end());
   for (const std::string& note : note_texts(found.all())) lines.push_back(note);
   return lines;
 }

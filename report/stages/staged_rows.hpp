@@ -71,7 +71,11 @@ std::string staged_title(const std::vector<StagedRow>& rows);
 /// A line for each plan where there are several: "A: data=2,stages=4".
 std::vector<std::string> staged_plan_lines(const std::vector<StagedRow>& rows);
 
-/// The notes of all rows, each once: all of them, or only that the cluster has fewer nodes.
+/// "A, 16 GPUs: ", the row that a sentence is about; empty where there is one row.
+std::string staged_place(const StagedRow& row);
+
+/// The notes of all rows, each once: all of them, or only that the cluster has fewer nodes, and by
+/// row that memory decides its cut.
 std::vector<std::string> staged_notes(const StagedAnswers& answers);
 
 /// "−12/+19 %" of a time at the ends of an interval.

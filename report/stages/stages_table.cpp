@@ -167,11 +167,7 @@ Document stages_fit_document(const StagedAnswers& answers) {
   table.title = staged_title(rows);
   table.notes = staged_plan_lines(rows);
   for (const StagedRow& row : rows) {
-    const std::string place =
-        rows.size() == 1 ? ""
-                         : fmt::format("{}{} {}: ", row.label.empty() ? "" : row.label + ", ",
-                                       row.answer->ranks, answers.workers);
-    table.notes.push_back(place + staged_fit_sentence(row));
+    table.notes.push_back(staged_place(row) + staged_fit_sentence(row));
   }
   for (const std::string& note : staged_notes(answers)) table.notes.push_back(note);
   Document document;

@@ -54,6 +54,17 @@ class Stages(ProgramTest):
         self.assertLess(stated["fit_chance"], row["fit_chance"])
         self.assertNotIn(MEMORY_NOTE, without)
 
+    def test_the_note_on_a_cut_names_its_row(self):
+        words = ["predict", "--network", "resnet101", "--cluster", "p40x16", "--dtype", "f32", "--global-batch", 1024]
+        two = run(*words, "--ranks", "8,16", "--parallel", GPIPE, "--format", "json")
+        cuts = [note for note in json.loads(two.stdout)["notes"] if MEMORY_NOTE in note]
+        self.assertEqual([note.split(" (")[0] for note in cuts], ["16 GPUs: " + MEMORY_NOTE])
+        plans = run(*words, "--ranks", 16, "--parallel", "data=4,stages=4", "--parallel", f"data=4,{GPIPE}", "--format", "json")
+        for note in json.loads(plans.stdout)["notes"]:
+            if MEMORY_NOTE in note:
+                self.assertRegex(note, "^[AB], 16 GPUs: ")
+                self.assertNotIn("more)", note)
+
 
 if __name__ == "__main__":
     main()
