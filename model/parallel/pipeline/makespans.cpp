@@ -126,7 +126,8 @@ Makespan Makespans::by_rounds(const PipelineCosts& costs) const {
   for (int round = 1; round <= all; ++round) {
     run.next_round();
     times.push_back(run.times());
-    const double whole = times.back().front() / round * all;
+    const double added_so_far = times.back().front() - times.front().front();  // no warm-up
+    const double whole = added_so_far / round * all;
     for (int period = 1; period <= std::min(round, longest_period); ++period) {
       const int repeats = (all - round) / period;
       if (repeats == 0) break;
