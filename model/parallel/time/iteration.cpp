@@ -15,6 +15,11 @@ HostCalls alone_or_split(HostCalls calls, bool is_split) {
   return calls;
 }
 
+/// Whether words are decoded by the table that encodes them, by the network or the framework.
+bool has_tied_tables(const Setting& setting) {
+  return setting.shape.tied_embeddings || setting.family->ties_tables;
+}
+
 }  // namespace
 
 TableTime table_time(const Setting& setting, const PlanSizes& plan) {
@@ -38,7 +43,7 @@ TableTime table_time(const Setting& setting, const PlanSizes& plan) {
     return host_time(constants, plan, alone_or_split(calls, is_split));
   };
   const double table = memory::table_parameters(setting.shape) / plan.tensor;
-  const bool is_tied = plan.stages == 1 && setting.shape.tied_embeddings;
+  const bool is_tied = plan.stages == 1 && has_tied_tables(setting);
   const auto sharded = [&](double seconds, double forward, double parameters) {
     const PassTime pass{forward * seconds, (1 - forward) * seconds};
     return sharded_pass(setting, plan, pass, {.dense = parameters}).total();
@@ -98,7 +103,7 @@ bool is_first_largest(const memory::TransformerShape& shape, const PlanSizes& pl
 template <class Visit>
 void visit_stages(const Setting& setting, const PlanSizes& plan, const Visit& visit) {
   memory::TransformerShape shape = setting.shape;
-  shape.tied_embeddings = shape.tied_embeddings || setting.family->ties_tables;
+  shape.tied_embeddings = has_tied_tables(setting);
   memory::MemorySetup setup;
   setup.tensor = static_cast<int>(plan.tensor);
   setup.experts = static_cast<int>(plan.experts);

@@ -224,8 +224,10 @@ TEST(TimeAndMemory, CopyWhatIsShardedForEachMicroBatch) {
 
 memory::RankParameters parameters_of(const Question& of, int stage) {
   const double layers = static_cast<double>(of.shape.layers) / of.plan.stages;
+  memory::TransformerShape shape = of.shape;
+  shape.tied_embeddings = shape.tied_embeddings || of.family->ties_tables;
   const auto all =
-      memory::stage_parameters(of.shape, setup_of(of.plan), stage, stage * layers, layers);
+      memory::stage_parameters(shape, setup_of(of.plan), stage, stage * layers, layers);
   return {all.dense, all.experts};
 }
 
@@ -254,6 +256,28 @@ TEST(TimeAndMemory, CopyAndGatherTablesAsLayers) {
                         scatter_time(slow.collectives, of.plan, whole, of.plan.gradient_bytes);
     EXPECT_NEAR(iteration_time(slow, of.plan).pipeline / (of.plan.micro_batches * sent), 1, 1e-3);
   }
+}
+
+/// One table is gathered, copied and scattered, whether the network or the framework ties it.
+TEST(TimeAndMemory, TieTablesOfFamiliesAsOfNetworks) {
+  RandomTrainings random(79);
+  int sharded = 0;
+  for (int i = 0; i < 300; ++i) {
+    Question of = sharded_question(random);
+    of.plan.stages = 1;
+    of.shape.tied_embeddings = false;
+    Setting setting = setting_of(of);
+    const double two = table_time(setting, of.plan).head;
+    Family family = *setting.family;
+    family.ties_tables = true;
+    setting.family = &family;
+    const double by_family = table_time(setting, of.plan).head;
+    family.ties_tables = false;
+    setting.shape.tied_embeddings = true;
+    EXPECT_EQ(by_family, table_time(setting, of.plan).head);
+    sharded += by_family < two ? 1 : 0;
+  }
+  EXPECT_GT(sharded, 0);
 }
 
 /// A stage that stays gathered is copied once a step, with sums of 4 bytes.
