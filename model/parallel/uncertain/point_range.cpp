@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/log_interpolation.hpp"
@@ -49,22 +50,20 @@ PointsChange change_by_points(const MeasuredConstants& constants,
                               std::span<const PredictedPoint> points, double ranks,
                               bool is_measured_plan) {
   EXPECT(!points.empty());
-  double alike = 0;
-  double surprise = 0;
+  const PredictedPoint& nearest = *std::ranges::max_element(
+      points, {}, [](const auto& point) { return std::pair(point.likeness, point.surprise); });
   double doublings = 1;  // of ranks to a point, at most
   for (const PredictedPoint& point : points) {
-    alike = std::max(alike, point.likeness);
-    surprise = std::max(surprise, point.surprise);
     doublings = std::min(doublings, doublings_between(ranks, point.ranks));
   }
-  const double wider = std::clamp(surprise, 1.0, constants.widest);
+  const double alike = nearest.likeness;
+  const double wider = std::clamp(nearest.surprise, 1.0, constants.widest);
   const double power = wider * std::sqrt(1 - alike * alike);
   const double factor = measured_factor(points, ranks);
   if (is_measured_plan) {
     return {factor, std::sqrt(doublings) * power, std::log1p(constants.repetition)};
   }
-  return {std::pow(factor, alike / std::max(1.0, surprise)),
-          surprise > 1 ? std::max(1.0, power) : power, 0};
+  return {std::pow(factor, alike / std::max(1.0, nearest.surprise)), power, 0};
 }
 
 }  // namespace dlscale::model::parallel_time

@@ -53,14 +53,14 @@ struct PointsChange {
   [[nodiscard]] TimeRange range(const TimeRange& before) const;
 };
 
-/// The change of a plan on `ranks` ≥ 1, ρ being the greatest likeness of a point:
+/// The change of a plan on `ranks` ≥ 1, ρ and q being those of the likeliest point, of equals the
+/// most surprising one:
 ///   factor   measured_factor() for the measured plan, and its ρ / q-th power for another
 ///   power    q √(1 - ρ²), times √d for the measured plan with d < 1 doublings of ranks to a point
 /// The measured plan varies by `repetition`, too. q is 1, or the `surprise` of a point outside of
 /// its interval. That refutes the deviations of the model, which are q times as large then,
-/// `widest` times at most. No other plan gets a power below 1, or follows beyond the interval.
-/// [derived: errors jointly normal and alike in size, with one point; of several, the likeliest
-/// decides]
+/// `widest` times at most, so that powers grow from √(1 - ρ²) without a jump. No other plan follows
+/// beyond the interval. [derived: errors jointly normal and alike in size, with one point]
 PointsChange change_by_points(const MeasuredConstants& constants,
                               std::span<const PredictedPoint> points, double ranks,
                               bool is_measured_plan);

@@ -382,7 +382,7 @@ TEST(MeasuredPlans, OfLessLikenessAreLessSure) {
   }
 }
 
-/// Another plan follows the likeliest point, and is surer for it unless the model is refuted.
+/// Another plan follows the likeliest point, and is the surer for it the less that point surprises.
 TEST(MeasuredPlans, ChangeOthersByTheirLikeness) {
   const MeasuredConstants& constants = parallel_times().measured;
   PredictedPoint point{64, 1.2, 1, 0.5, 0.6};
@@ -396,12 +396,37 @@ TEST(MeasuredPlans, ChangeOthersByTheirLikeness) {
   EXPECT_EQ(change(true).power, 0);
   EXPECT_NEAR(change(true).repetition, std::log1p(constants.repetition), 1e-12);
   point.surprise = 1.1;
-  EXPECT_NEAR(change(false).power, 1, 1e-12);
+  EXPECT_NEAR(change(false).power, 0.88, 1e-12);
   point.surprise = 2;
   EXPECT_NEAR(change(false).power, 1.6, 1e-12);
   EXPECT_NEAR(change(false).factor, std::pow(1.2, 0.3), 1e-12);
   point.surprise = 1e6;
   EXPECT_NEAR(change(false).power, 0.8 * constants.widest, 1e-12);
+}
+
+/// The end of a point's interval changes no other plan by a step.
+TEST(MeasuredPlans, ChangeOthersWithoutAJump) {
+  const MeasuredConstants& constants = parallel_times().measured;
+  for (const double limit : {1.0, 1.25, constants.widest}) {
+    for (const bool is_measured_plan : {false, true}) {
+      const auto change = [&](double surprise) {
+        const PredictedPoint point{64, 1.2, 1, surprise, 0.6};
+        return change_by_points(constants, std::array{point}, 96, is_measured_plan);
+      };
+      constexpr double step = 1e-9;
+      EXPECT_NEAR(change(limit - step).power, change(limit + step).power, 1e-8) << limit;
+      EXPECT_NEAR(change(limit - step).factor, change(limit + step).factor, 1e-8) << limit;
+    }
+  }
+}
+
+/// A surprise elsewhere does not widen what a likelier point decides.
+TEST(MeasuredPlans, ChangeOthersByOnePoint) {
+  const MeasuredConstants& constants = parallel_times().measured;
+  const PredictedPoint near{64, 1, 1, 0.5, 0.8};
+  const PredictedPoint far{1024, 2, 1, 3, 0.3};
+  EXPECT_NEAR(change_by_points(constants, std::array{far, near}, 64, false).power, 0.6, 1e-12);
+  EXPECT_GT(change_by_points(constants, std::array{near, far}, 1024, false).power, 0.5);
 }
 
 /// An end of an interval is no surprise, on either side.

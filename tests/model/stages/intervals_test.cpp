@@ -135,30 +135,31 @@ TEST(StagesAtPoints, KeepTheOrderOfPlans) {
   }
 }
 
-/// A point outside of its interval refutes the model, and so narrows the interval of no other plan.
-TEST(StagesAtPoints, NarrowNoOtherPlanWhereTheyContradict) {
+/// A point far outside of its interval refutes the model, and widens those of other plans. The end
+/// of its interval is no step of theirs.
+TEST(StagesAtPoints, WidenOtherPlansByTheirSurprise) {
   Staged staged = four_stages();
   const parallel::ParallelPlan plan = staged.plan;
-  const StagedTraining before = staged.predict(64);
-  const TimeFactors interval = before.errors->all();
-  for (const double factor : {0.02, 0.5, 0.99 * interval.low, 1.01 * interval.high, 2.0, 50.0}) {
-    for (const int agreeing : {0, 2, 5}) {
-      staged.plan = plan;
-      std::vector<StagedPoint> points{point_of(staged, factor)};
-      EXPECT_GT(points.front().surprise, 1) << factor;
-      for (int i = 0; i < agreeing; ++i) {
-        staged.plan.data = 2 << i;
-        points.push_back(point_of(staged, 1, 128 << i));
-      }
-      staged.plan.data = 2;
-      staged.plan.schedule = "1f1b";
-      const StagedTraining other = staged.predict(128);
-      StagedTraining moved = other;
-      meet_points(points, staged.plan, false, moved);
-      constexpr double rounding = 1 + 1e-12;
-      EXPECT_GE(moved.high() / moved.total * rounding, other.high() / other.total) << factor;
-      EXPECT_LE(moved.low() / moved.total, rounding * (other.low() / other.total)) << factor;
-    }
+  const TimeFactors interval = staged.predict(64).errors->all();
+  staged.plan.data = 2;
+  staged.plan.schedule = "1f1b";
+  const parallel::ParallelPlan asked = staged.plan;
+  const StagedTraining other = staged.predict(128);
+  const auto width_at = [&](double factor) {
+    staged.plan = plan;
+    const std::array points{point_of(staged, factor)};
+    StagedTraining moved = other;
+    meet_points(points, asked, false, moved);
+    return log_width(moved.errors->all());
+  };
+  const double cold = log_width(other.errors->all());
+  EXPECT_GT(width_at(0.02), cold);
+  EXPECT_GT(width_at(50), cold);
+  for (const double limit : {interval.low, interval.high}) {
+    const double within = width_at(std::pow(limit, 0.9999));
+    EXPECT_NEAR(width_at(std::pow(limit, 1.0001)) / within, 1, 1e-3) << limit;
+    EXPECT_LT(within, cold) << limit;
+    EXPECT_GT(width_at(std::pow(limit, 1.5)), within) << limit;
   }
 }
 
