@@ -194,6 +194,12 @@ Table parts_table(const ParallelExplanation& one) {
   table.notes.push_back(fmt::format(
       "the parts add up to the iteration of {} ms, as means over the ranks of a pipeline",
       milliseconds(Seconds(one.answer.seconds()))));
+  if (!one.measured.empty()) {
+    table.notes.push_back(fmt::format(
+        "times are moved by your point{} at {} GPU{}", one.measured.size() == 1 ? "" : "s",
+        fmt::join(one.measured, " and "), one.measured.back() == 1 ? "" : "s"));
+  }
+  table.notes.insert(table.notes.end(), one.doubts.begin(), one.doubts.end());
   const auto is_compute = [](const StepPart& part) {
     return part.name == "gaps between kernels" || part.name == "waits for the host" ||
            part.name == "uneven stages";
@@ -216,6 +222,11 @@ Table improvements_table(const ParallelExplanation& one) {
     table.notes.emplace_back(
         "one thing changed at a time and predicted anew, the best first; only what the framework "
         "runs, what fits or may fit (unsure), and what gains more than 1 %");
+  }
+  if (!one.improvements.empty() && !one.measured.empty()) {
+    table.notes.emplace_back(
+        "each change keeps the factor of your point here; predict moves times of other plans less, "
+        "since the point says less of them");
   }
   if (!one.is_real()) {
     table.notes.emplace_back(

@@ -25,6 +25,8 @@ struct ParallelExplanation {
   std::vector<model::parallel_time::Improvement> improvements;  ///< the best first
   /// Whether its step is one to compare others with: not one that waits for memory that it lacks.
   [[nodiscard]] bool is_real() const { return answer.verdict.fits || answer.waits.likely <= 1; }
+  std::vector<int> measured = {};        ///< numbers of GPUs of measured points
+  std::vector<std::string> doubts = {};  ///< on these points, in sentences
   std::vector<model::parallel_time::GroupLink> groups;
   std::string near_link;  ///< name of the links within nodes
   std::string far_link;   ///< of those between nodes

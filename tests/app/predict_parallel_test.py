@@ -218,6 +218,9 @@ class PredictParallel(ProgramTest):
         self.assertAlmostEqual(by_rate[1]["t_iter_s"] / after[1]["t_iter_s"], 1, places=9)
         self.assertIn("check its batch", " ".join(self.answered(*words, "--measured", "8=100 s").split()))
         self.assertIn("moved by your point at 8 GPUs", self.answered(*words, "--measured", f"8={slow} s"))
+        told = " ".join(self.answered(*words, "--measured", "8=100 s", "--explain").split())
+        for part in ["moved by your point at 8 GPUs", "check its batch", "keeps the factor of your point"]:
+            self.assertIn(part, told)
 
     def test_frameworks_are_free_text(self):
         base = [*LLAMA, "--ranks", 64, "--parallel", PLAN]

@@ -72,9 +72,6 @@ class Answers {
     measured_.points = std::move(read);
   }
 
-  /// The points that are followed.
-  [[nodiscard]] const MeasuredPlan& measured() const { return measured_; }
-
   /// A sentence for each measured point beyond the interval of its prediction.
   [[nodiscard]] const std::vector<std::string>& doubts() const { return doubts_; }
 
@@ -395,7 +392,7 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
         fmt::format("The time line is in {}, for https://ui.perfetto.dev.", inputs.trace));
   }
   if (inputs.explain) {
-    output.write(explain_parallel(call, cluster, answers.measured()));
+    output.write(explain_parallel(call, cluster, answers.doubts()));
   } else if (inputs.memory) {
     output.write(report::parallel_memory_document(call, remedies_of(call), inputs.notes));
   } else if (fits_) {

@@ -9,6 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/parallel/partition.hpp"
+#include "model/parallel/uncertain/measured_points.hpp"
 
 namespace dlscale::model::parallel_time {
 namespace {
@@ -22,14 +23,13 @@ class Changes {
  public:
   Changes(const ParallelTimeFile& file, const ParallelQuestion& question,
           const ParallelHardware& hardware, const Setting& setting, const ParallelPlan& plan,
-          const ParallelAnswer& now, const MeasuredPlan& measured)
+          const ParallelAnswer& now)
       : file_(&file),
         question_(question),
         hardware_(hardware),
         setting_(setting),
         plan_(plan),
-        now_(&now),
-        measured_(&measured) {
+        now_(&now) {
     // Changes of other sizes keep the micro-batch.
     plan_.micro_batch = static_cast<int>(now.sizes.micro_batch);
     plan_.micro_batches.reset();
@@ -55,7 +55,7 @@ class Changes {
     ParallelPlan plan = plan_;
     apply(plan);
     if (runs(question_, hardware_, plan)) {
-      consider(change, keys, question_, hardware_, setting_for(plan), plan);
+      consider(change, keys, question_, hardware_, setting_, plan);
     }
   }
 
@@ -63,15 +63,6 @@ class Changes {
                    const ParallelPlan& plan) {
     const auto gpus = static_cast<std::int64_t>(hardware.links.gpus);
     return parallel::faults(plan, gpus, facts_of(question)).empty() && !fault_of_order(plan);
-  }
-
-  /// The setting of another plan, as measured points suggest it.
-  [[nodiscard]] Setting setting_for(const ParallelPlan& plan) const {
-    if (measured_->points.empty()) return setting_;
-    const Setting unmoved = setting_of(*file_, question_, hardware_);
-    return setting_at_points(*file_, unmoved, measured_->points,
-                             sizes_of(question_, *unmoved.family, plan), measured_->is(plan))
-        .setting;
   }
 
   void consider(const std::string& change, const std::string& keys,
@@ -210,7 +201,6 @@ class Changes {
   Setting setting_;
   ParallelPlan plan_;
   const ParallelAnswer* now_;
-  const MeasuredPlan* measured_;
   std::vector<Improvement> found_;
 };
 
@@ -219,9 +209,9 @@ class Changes {
 std::vector<Improvement> improvements(const ParallelTimeFile& file,
                                       const ParallelQuestion& question,
                                       const ParallelHardware& hardware, const Setting& setting,
-                                      const parallel::ParallelPlan& plan, const ParallelAnswer& now,
-                                      const MeasuredPlan& measured) {
-  return Changes(file, question, hardware, setting, plan, now, measured).find();
+                                      const parallel::ParallelPlan& plan,
+                                      const ParallelAnswer& now) {
+  return Changes(file, question, hardware, setting, plan, now).find();
 }
 
 }  // namespace dlscale::model::parallel_time

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "model/parallel/answer/answer.hpp"
-#include "model/parallel/answer/setting_at_points.hpp"
 
 namespace dlscale::model::parallel_time {
 
@@ -24,12 +23,12 @@ struct Improvement {
 /// - of the cluster: links within nodes or between them twice as fast;
 /// - of the host: no time for launches, as with a captured graph.
 /// Each is predicted anew by predict_plan(). Those that gain 1 % or less, have a fault, or do not
-/// fit are left out. `now` is the answer to `plan` by `setting`, which follows `measured` if that
-/// has points; so does each change of the plan, by its own likeness (setting_at_points()).
+/// fit are left out. `now` is the answer to `plan` by `setting`. All changes keep its constants and
+/// its measured_factor, so that one without effect gains nothing at measured points.
 std::vector<Improvement> improvements(const ParallelTimeFile& file,
                                       const ParallelQuestion& question,
                                       const ParallelHardware& hardware, const Setting& setting,
-                                      const parallel::ParallelPlan& plan, const ParallelAnswer& now,
-                                      const MeasuredPlan& measured = {});
+                                      const parallel::ParallelPlan& plan,
+                                      const ParallelAnswer& now);
 
 }  // namespace dlscale::model::parallel_time
