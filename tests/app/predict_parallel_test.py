@@ -222,6 +222,17 @@ class PredictParallel(ProgramTest):
         for part in ["moved by your point at 8 GPUs", "check its batch", "keeps the factor of your point"]:
             self.assertIn(part, told)
 
+    def test_a_measured_plan_is_known_by_its_numbers(self):
+        for network, plan, same in [
+                (SMALL, "tensor=4,sequence_parallel=true,micro_batch=2", ["tensor=4,sequence_parallel=true,micro_batches=16"]),
+                (RESNET, "stages=4,micro_batches=4", ["stages=4,micro_batch=8"])]:
+            words = [*network, "--ranks", 8, "--parallel", plan]
+            seconds = 1.2 * self.plans(*words)[0]["t_iter_s"]
+            for other in same:
+                one, two = self.plans(*words, "--parallel", other, "--measured", f"8={seconds} s")
+                self.assertAlmostEqual(two["t_iter_high_s"] / one["t_iter_high_s"], 1, places=9)
+                self.assertAlmostEqual(two["t_iter_s"] / one["t_iter_s"], 1, places=9)
+
     def test_frameworks_are_free_text(self):
         base = [*LLAMA, "--ranks", 64, "--parallel", PLAN]
         text = " ".join(self.answered(*base, "--framework", "my own").split())

@@ -81,7 +81,7 @@ class Answers {
     const Setting setting = setting_of(*file_, *question_, hardware);
     if (measured_.points.empty()) return answered(hardware, setting, asked);
     parallel::check(asked, ranks, facts_of(*question_));
-    const bool is_measured = measured_.is(plan);
+    const bool is_measured = is_measured_plan(asked, ranks, *setting.family);
     const SettingAtPoints at =
         setting_at_points(*file_, setting, measured_.points,
                           sizes_of(*question_, *setting.family, asked), is_measured);
@@ -92,6 +92,16 @@ class Answers {
   }
 
  private:
+  /// Whether a plan with its micro-batch is the measured one, whose micro-batch may follow the
+  /// GPUs.
+  [[nodiscard]] bool is_measured_plan(const ParallelPlan& asked, int ranks,
+                                      const model::parallel_time::Family& family) const {
+    MeasuredPlan measured = measured_;
+    measured.plan.data = asked.data;
+    measured.plan = with_micro_batch(measured.plan, ranks);
+    return measured.is(*question_, family, asked);
+  }
+
   [[nodiscard]] AnsweredPlan answered(const ParallelHardware& hardware, const Setting& setting,
                                       const ParallelPlan& asked) const {
     return {asked, hardware, setting, predict_plan(*file_, *question_, hardware, setting, asked)};

@@ -107,13 +107,21 @@ class Stages {
   [[nodiscard]] StagedAnswer answer(const ParallelPlan& plan, int ranks) const {
     StagedAnswer row{plan, ranks, predict(plan, ranks)};
     if (points_.empty()) return row;
-    ParallelPlan alike = plan;
-    alike.data = measured_.data;
-    model::meet_points(points_, plan, alike == measured_, row.training);
+    model::meet_points(points_, plan, is_measured(row), row.training);
     return row;
   }
 
  private:
+  /// Whether a row is of the measured plan, on as many ranks, by its numbers.
+  [[nodiscard]] bool is_measured(const StagedAnswer& row) const {
+    ParallelPlan measured = measured_;
+    measured.data = row.plan.data;
+    if (measured == row.plan) return true;
+    const parallel::NetworkFacts batch{.global_batch = batch_};
+    if (!parallel::faults(measured, row.ranks, batch).empty()) return false;
+    return is_same_training(measured, predict(measured, row.ranks), row.plan, row.training);
+  }
+
   [[nodiscard]] model::StagedTraining predict(const ParallelPlan& plan, int ranks) const {
     Run run = run_;
     run.ranks = ranks;

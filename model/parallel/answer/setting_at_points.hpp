@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/parallel/plan.hpp"
+#include "model/parallel/answer/answer.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
 #include "model/parallel/uncertain/point_range.hpp"
 
@@ -12,9 +13,17 @@ namespace dlscale::model::parallel_time {
 struct MeasuredPlan {
   parallel::ParallelPlan plan = {};        ///< as typed
   std::vector<MeasuredPoint> points = {};  ///< each of its own number of GPUs; may be empty
-  /// Whether the plan, as typed or as a point ran it, has been measured. Replicas do not count.
-  [[nodiscard]] bool is(parallel::ParallelPlan other) const;
+  /// Whether a plan without faults is this training or that of a point, with as many replicas as it
+  /// has itself (is_same_training()).
+  [[nodiscard]] bool is(const ParallelQuestion& question, const Family& family,
+                        const parallel::ParallelPlan& other) const;
 };
+
+/// Whether two plans with equal replicas are one training, however they are written: by sizes of
+/// batches, shards, layers of stages, bytes of states and order of ranks, by the schedule, and by
+/// what the family does unless asked. Requires `one` without faults.
+bool is_same_training(const ParallelQuestion& question, const Family& family,
+                      const parallel::ParallelPlan& one, const parallel::ParallelPlan& other);
 
 /// A setting as measured points suggest it for a plan. The caller applies `change` to intervals.
 struct SettingAtPoints {

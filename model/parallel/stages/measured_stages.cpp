@@ -40,6 +40,13 @@ PlanScale scale_of(const parallel::ParallelPlan& plan, const StagedTraining& tra
           static_cast<double>(plan.stages)};
 }
 
+parallel::ParallelPlan without_batches_and_cut(parallel::ParallelPlan plan) {
+  plan.micro_batch.reset();
+  plan.micro_batches.reset();
+  plan.stage_layers.clear();
+  return plan;
+}
+
 }  // namespace
 
 StagedPoint staged_point(const parallel::ParallelPlan& plan, const StagedTraining& before,
@@ -48,6 +55,14 @@ StagedPoint staged_point(const parallel::ParallelPlan& plan, const StagedTrainin
   return {scale_of(plan, before), measured, before.total,
           parallel_time::surprise_of(measured.si(), before.total.si(), before.low().si(),
                                      before.high().si())};
+}
+
+bool is_same_training(const parallel::ParallelPlan& one, const StagedTraining& one_predicted,
+                      const parallel::ParallelPlan& other, const StagedTraining& other_predicted) {
+  return without_batches_and_cut(one) == without_batches_and_cut(other) &&
+         one_predicted.shape == other_predicted.shape &&
+         one_predicted.micro_batch == other_predicted.micro_batch &&
+         one_predicted.layers == other_predicted.layers;
 }
 
 void meet_points(std::span<const StagedPoint> points, const parallel::ParallelPlan& plan,

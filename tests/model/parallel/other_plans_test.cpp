@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/cluster/cluster.hpp"
 #include "core/parallel/plan_text.hpp"
@@ -46,9 +47,9 @@ class OtherPlans : public testing::Test {
     const ParallelHardware hardware = on(gpus);
     const Setting setting = setting_of(file, question, hardware);
     const parallel::ParallelPlan asked = filled(plan, gpus);
-    const SettingAtPoints at =
-        setting_at_points(file, setting, measured.points,
-                          sizes_of(question, *setting.family, asked), measured.is(asked));
+    const SettingAtPoints at = setting_at_points(file, setting, measured.points,
+                                                 sizes_of(question, *setting.family, asked),
+                                                 measured.is(question, *setting.family, asked));
     ParallelAnswer answer = predict_plan(file, question, hardware, at.setting, asked);
     answer.range = at.change.range(answer.range);
     return answer;
@@ -64,6 +65,10 @@ class OtherPlans : public testing::Test {
     parallel::ParallelPlan plan = parallel::parse_plan(text);
     plan.data = gpus / (plan.tensor * plan.context * plan.stages);
     return plan;
+  }
+
+  [[nodiscard]] bool is_measured(const parallel::ParallelPlan& plan) const {
+    return measured.is(question, *setting_of(file, question, on(64)).family, plan);
   }
 
   const ParallelTimeFile& file = parallel_times();
@@ -172,8 +177,42 @@ TEST_F(OtherPlans, GainAtAPointWhatTheyGainWithoutIt) {
 
 TEST_F(OtherPlans, AreTheMeasuredOnesWithOtherReplicas) {
   measure(measured_plan, 1.1);
-  EXPECT_TRUE(measured.is(filled(measured_plan, 512)));
-  EXPECT_FALSE(measured.is(filled(other_plans[0], 64)));
+  EXPECT_TRUE(is_measured(filled(measured_plan, 512)));
+  EXPECT_FALSE(is_measured(filled(other_plans[0], 64)));
+}
+
+/// All texts of one training have one answer.
+TEST_F(OtherPlans, AreTheMeasuredOnesHoweverTheyAreWritten) {
+  struct Spelled {
+    const char* plan;
+    std::vector<const char*> same;
+    std::vector<const char*> others;
+  };
+  const std::array all{
+      Spelled{measured_plan,
+              {"", ",compile=false", ",tensor_overlap=false", ",zero=1,zero_group=1",
+               ",optimizer=adam", ",weight_bytes=2", ",schedule=gpipe", ",stage_layers=32",
+               ",order=branches/tensor/stages/context/data"},
+              {",zero=1", ",tensor_overlap=true", ",weight_bytes=4", ",recompute=full",
+               ",gradient_bytes=2"}},
+      Spelled{"tensor=8,sequence_parallel=true,micro_batches=32,stages=2",
+              {",stage_layers=16/16", ",schedule=1f1b"},
+              {",stage_layers=15/17", ",schedule=gpipe"}},
+      Spelled{"tensor=8,micro_batch=1,zero=1", {",zero_group=8"}, {",zero_group=4"}}};
+  for (const Spelled& one : all) {
+    measure(one.plan, 1.3);
+    const double seconds = warm(one.plan).seconds();
+    for (const char* keys : one.same) {
+      EXPECT_TRUE(is_measured(filled(std::string(one.plan) + keys, 64))) << keys;
+      EXPECT_NEAR(warm(std::string(one.plan) + keys).seconds() / seconds, 1, 1e-12) << keys;
+    }
+    for (const char* keys : one.others) {
+      EXPECT_FALSE(is_measured(filled(std::string(one.plan) + keys, 64))) << keys;
+    }
+  }
+  measure(measured_plan, 1.3);
+  EXPECT_TRUE(is_measured(filled("tensor=8,sequence_parallel=true,micro_batches=16", 64)));
+  EXPECT_FALSE(is_measured(filled("tensor=8,sequence_parallel=true,micro_batches=8", 64)));
 }
 
 }  // namespace

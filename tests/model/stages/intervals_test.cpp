@@ -163,6 +163,35 @@ TEST(StagesAtPoints, WidenOtherPlansByTheirSurprise) {
   }
 }
 
+/// However a plan is written, it is one training.
+TEST(StagesAtPoints, KnowTheirPlanByItsNumbers) {
+  Staged staged = four_stages();
+  const parallel::ParallelPlan plan = staged.plan;
+  const StagedTraining training = staged.predict(64);
+  const auto is_same = [&](const parallel::ParallelPlan& other) {
+    staged.plan = other;
+    return is_same_training(plan, training, other, staged.predict(64));
+  };
+  parallel::ParallelPlan same = plan;
+  EXPECT_TRUE(is_same(same));
+  same.stage_layers = training.layers;
+  EXPECT_TRUE(is_same(same));
+  same.micro_batches.reset();
+  same.micro_batch = training.micro_batch;
+  EXPECT_TRUE(is_same(same));
+  parallel::ParallelPlan other = plan;
+  other.micro_batches = 4;
+  EXPECT_FALSE(is_same(other));
+  other = plan;
+  other.schedule = "1f1b";
+  EXPECT_FALSE(is_same(other));
+  other = plan;
+  other.stage_layers = training.layers;
+  --other.stage_layers[0];
+  ++other.stage_layers[1];
+  EXPECT_FALSE(is_same(other));
+}
+
 /// Spans follow one another without gaps, to the end of the pipeline.
 TEST(StagedTimelines, FillTheIteration) {
   Staged staged = four_stages();
