@@ -43,6 +43,7 @@ void expect_no_quicker(const PlannedQuestion& of, const char* what, Change chang
 
 TEST(ParallelSensitivity, BetterHardwareNeverSlowsDown) {
   RandomTrainings random = drawn_from(50);
+  int compiled = 0;
   for (int i = 0; i < 400; ++i) {
     const PlannedQuestion of = random_plan(random);
     expect_no_slower(of, "node's link", [](Question& is) { is.links.inside *= 1.7; });
@@ -52,15 +53,13 @@ TEST(ParallelSensitivity, BetterHardwareNeverSlowsDown) {
     Family fewer = *of.question.family;
     fewer.own_work.launches /= 2;
     expect_no_slower(of, "launches", [&](Question& is) { is.family = &fewer; });
-    Family compiled = *of.question.family;
-    if (compiled.compiling == Compiling::never) compiled.compiling = Compiling::on_request;
-    if (of.question.family->overlaps || !of.question.plan.hides_gradients) continue;
+    if (of.question.family->compiling != Compiling::on_request) continue;
+    if (!of.question.plan.hides_gradients) continue;
     if (of.question.plan.zero_bubble) continue;  // another share of backward is for weights
-    expect_no_slower(of, "compiled", [&](Question& is) {
-      is.family = &compiled;
-      is.plan.compiled = true;
-    });
+    ++compiled;
+    expect_no_slower(of, "compiled", [](Question& is) { is.plan.compiled = true; });
   }
+  EXPECT_GT(compiled, 0);
 }
 
 TEST(ParallelSensitivity, MoreWorkNeverSpeedsUp) {
