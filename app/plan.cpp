@@ -155,6 +155,7 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
   declare_settings(verb, options->training.values);
   options->training.declare_training(verb);
   options->output.declare(verb);
+  options->output.state_options(verb);
   options->parallel.declare(verb);
   group_plan_options(verb);
   verb.footer(

@@ -470,6 +470,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->trace.declare(verb);
   options->stragglers.declare(verb);
   options->output.declare(verb);
+  options->output.state_options(verb);
   options->messages.declare(verb);
   options->timed.declare(verb);
   options->cases.declare(verb);

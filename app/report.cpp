@@ -280,7 +280,8 @@ auto page_maker(const std::string& schema) {
 
 std::vector<report::NextStep> steps_of_answer(const std::string& schema, const std::string& text,
                                               const report::AnswerPage& made) {
-  if (made.run) return steps_of_run(*made.run);
+  if (schema == "dlscale.plan") return steps_of_planned_run(text);
+  if (made.run) return steps_of_run(*made.run, text);
   if (schema == "dlscale.comparison") return steps_of_comparison(text);
   if (schema == "dlscale.parallel_plan") return steps_of_parallel_plan(text);
   if (schema == "dlscale.parallel_prediction") return steps_of_parallel_run(text);

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "app/cli/format_of_file.hpp"
@@ -18,6 +19,7 @@
 #include "core/text/suggest.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -39,6 +41,36 @@ Form form_of(const report::Document& document, const OutputPlace& place,
                         return report::format::may_replace(content, document, format);
                       });
   return {place.path, report::format::file_text(format, document)};
+}
+
+/// The options that were given, without those of the output.
+nlohmann::ordered_json given_options(const CLI::App& command) {
+  auto given = nlohmann::ordered_json::object();
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || option->get_lnames().empty()) continue;
+    const std::string& name = option->get_lnames().front();
+    if (name == "format" || name == "color" || name == "output") continue;
+    nlohmann::ordered_json& values = given[name] = nlohmann::ordered_json::array();
+    if (option->get_expected_max() == 0) continue;  // a flag
+    const std::string delimiter(option->get_delimiter() == '\0' ? 0 : 1, option->get_delimiter());
+    if (delimiter.empty()) {
+      for (const std::string& value : option->results()) values.push_back(value);
+    } else {
+      values.push_back(fmt::format("{}", fmt::join(option->results(), delimiter)));
+    }
+  }
+  return given;
+}
+
+/// The document whose JSON states these options.
+report::Document with_options(report::Document document, const nlohmann::ordered_json& options) {
+  const report::JsonText plain = document.json;
+  document.json = report::JsonText(plain.schema(), [plain, options] {
+    auto answer = nlohmann::ordered_json::parse(plain());
+    answer["options"] = options;
+    return report::dump(answer);
+  });
+  return document;
 }
 
 void write_places(const report::Document& document, const std::vector<OutputPlace>& places,
@@ -106,7 +138,11 @@ std::vector<OutputPlace> DocumentOutput::places() const {
 }
 
 void DocumentOutput::write(const report::Document& document) const {
-  write_places(document, places(), colour_);
+  if (stated_ == nullptr || document.json.schema().empty()) {
+    write_places(document, places(), colour_);
+  } else {
+    write_places(with_options(document, given_options(*stated_)), places(), colour_);
+  }
 }
 
 std::string DocumentOutput::only_path(const std::string& what) const {

@@ -51,6 +51,9 @@ report::format::Terminal terminal_of_output(const std::string& colour);
 class DocumentOutput {
  public:
   void declare(CLI::App& command);
+  /// Makes answers in JSON state the options of `command` that were given, under "options": their
+  /// names without dashes, with the values as typed. Those of the output are left out.
+  void state_options(const CLI::App& command) { stated_ = &command; }
   /// Writes the document in every format, each file completely or not at all. Throws ConfigError
   /// before it writes anything: for an unknown format, a format that cannot hold this document, or
   /// two equal places. It also refuses an existing file that is not an earlier document of this
@@ -67,6 +70,7 @@ class DocumentOutput {
   std::string colour_ = "auto";
   std::vector<std::string> texts_;  ///< the values of -o; none: standard output
   CLI::Option* format_option_ = nullptr;
+  const CLI::App* stated_ = nullptr;  ///< whose options the JSON states
 };
 
 /// The option --write FORMAT=FILE of verbs whose -o is a folder: writes what they print in further

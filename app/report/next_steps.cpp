@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
+#include "app/report/asked_options.hpp"
 #include "core/text/shell_words.hpp"
 #include "regression/gate/gate_report.hpp"
+#include "report/answers/parallel_page.hpp"
 #include "report/validation/validate.hpp"
 
 namespace dlscale::app {
@@ -40,23 +46,90 @@ std::vector<NextStep> steps_of_training(const report::ReportInput& input,
   return steps;
 }
 
-/// A parallel plan with its ranks and sequences.
-struct ParallelAsked {
-  const json& plan;
-  long long ranks = 1;
-  long long global_batch = 1;
-};
+using Names = std::span<const std::string_view>;
 
-/// The question about that plan alone.
-std::string predict_plan(const ParallelAsked& asked) {
-  const auto word = [&asked](const char* key) {
-    return shell_word(asked.plan.at(key).get<std::string>());
-  };
-  const bool named = asked.plan.at("framework").is_string();
-  return fmt::format(
-      "dlscale predict --network {} --cluster {} --ranks {} --global-batch {}{} --parallel {}",
-      word("network"), word("cluster"), asked.ranks, asked.global_batch,
-      named ? " --framework " + word("framework") : "", word("plan"));
+// The options that further questions about the same training take.
+constexpr std::array<std::string_view, 8> memory_of_plan{
+    "network", "sequence", "cluster", "device", "ranks", "global-batch", "framework", "dtype"};
+constexpr std::array<std::string_view, 11> time_of_plan{
+    "network",       "sequence",  "cluster", "device",   "ranks",
+    "global-batch",  "framework", "dtype",   "measured", "inter-node-bandwidth",
+    "cores-per-rank"};
+constexpr std::array<std::string_view, 9> search_of_plans{
+    "network",   "sequence", "cluster",
+    "device",    "ranks",    "global-batch",
+    "framework", "dtype",    "inter-node-bandwidth"};
+constexpr std::array<std::string_view, 13> memory_of_network{
+    "network",   "sequence", "cluster",   "machine", "ranks",  "batch", "global-batch",
+    "framework", "dtype",    "normalize", "fuse",    "device", "set"};
+/// Options that say how a training is computed, or on what.
+constexpr std::array<std::string_view, 38> time_of_network{"network",
+                                                           "sequence",
+                                                           "cluster",
+                                                           "machine",
+                                                           "ranks",
+                                                           "batch",
+                                                           "global-batch",
+                                                           "framework",
+                                                           "dtype",
+                                                           "normalize",
+                                                           "fuse",
+                                                           "device",
+                                                           "set",
+                                                           "sharp",
+                                                           "measured",
+                                                           "inter-node-bandwidth",
+                                                           "schedule",
+                                                           "synchronisation",
+                                                           "all-reduce",
+                                                           "bucket",
+                                                           "first-bucket",
+                                                           "cycle",
+                                                           "fusion-threshold",
+                                                           "partition",
+                                                           "credit",
+                                                           "servers",
+                                                           "sharding",
+                                                           "transport",
+                                                           "server-clients",
+                                                           "threads",
+                                                           "cores-per-rank",
+                                                           "loader-threads",
+                                                           "prefetch",
+                                                           "input-copy",
+                                                           "launch",
+                                                           "straggler-spread",
+                                                           "model",
+                                                           "inter-node-latency"};
+/// Of these, a list of values is several trainings.
+constexpr std::array<std::string_view, 7> swept_options{"inter-node-bandwidth",
+                                                        "inter-node-latency",
+                                                        "servers",
+                                                        "synchronisation",
+                                                        "all-reduce",
+                                                        "bucket",
+                                                        "sharding"};
+
+std::string predict(const AskedOptions& asked, Names names) {
+  return "dlscale predict" + asked.words(names);
+}
+
+/// The options of an answer with those of one of its plans, on as many ranks as `ranks` says.
+AskedOptions asked_of_plan(AskedOptions asked, const json& plan, const json& ranks,
+                           const json& global_batch) {
+  asked.set("ranks", fmt::format("{}", ranks.get<long long>()));
+  asked.set("global-batch", fmt::format("{}", global_batch.get<long long>()));
+  asked.set("parallel", plan.at("plan").get<std::string>());
+  return asked;
+}
+
+std::string with_plan(const AskedOptions& asked, Names names) {
+  constexpr std::array<std::string_view, 1> plan{"parallel"};
+  return predict(asked, names) + asked.words(plan);
+}
+
+std::optional<AskedOptions> asked_of(const std::string& text) {
+  return AskedOptions::of(nlohmann::ordered_json::parse(text));
 }
 
 /// Whether a suite has cells to run again or still to run.
@@ -68,66 +141,103 @@ bool is_unfinished(const report::SuiteRecord& suite) {
 
 }  // namespace
 
-std::vector<NextStep> steps_of_run(const report::SuggestedRun& run) {
-  const std::string on = run.cluster.empty() ? std::string("--machine machine.json")
-                                             : "--cluster " + shell_word(run.cluster);
-  const std::string predict =
-      fmt::format("dlscale predict --network {} {} --ranks {} --batch {} --schedule {}",
-                  shell_word(run.network), on, run.ranks, run.batch, shell_word(run.schedule));
-  std::vector<NextStep> steps{{fmt::format("See what would shorten an iteration{}:",
-                                           run.bound.empty() ? "" : " bound by " + run.bound),
-                               predict + " --explain"},
-                              {"See what a rank keeps in memory:", predict + " --memory"}};
-  if (!run.cluster.empty()) {
-    steps.push_back({"Narrow the interval by a rate that was measured on one rank:",
-                     fmt::format("{} --measured '1={}/s'", predict, run.samples)});
+std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked || asked->sweeps(swept_options)) return {};
+  asked->set("ranks", fmt::format("{}", run.ranks));
+  if (!asked->has("global-batch")) asked->set("batch", fmt::format("{}", run.batch));
+  if (asked->has("schedule")) asked->set("schedule", run.schedule);
+  std::vector<NextStep> steps{
+      {fmt::format("See what would shorten an iteration{}:",
+                   run.bound.empty() ? "" : " bound by " + run.bound),
+       predict(*asked, time_of_network) + " --explain"},
+      {"See what a rank keeps in memory:", predict(*asked, memory_of_network) + " --memory"}};
+  if (!run.cluster.empty() && !asked->has("measured")) {
+    steps.push_back(
+        {fmt::format("Narrow the interval by a rate that was measured on one rank; "
+                     "write it in place of {}:",
+                     run.samples),
+         fmt::format("{} --measured '1={}/s'", predict(*asked, time_of_network), run.samples)});
   }
   return steps;
 }
 
+std::vector<NextStep> steps_of_planned_run(const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked || asked->has("measured")) return {};
+  const json answer = json::parse(text);
+  const json& best = answer.at("best").at(0);
+  asked->set("ranks", best.at("ranks").dump());
+  asked->set("batch", best.at("batch").dump());
+  asked->set("schedule", best.at("schedule").get<std::string>());
+  for (const auto& [name, key] : {std::pair{"synchronisation", "synchronisation"},
+                                  {"servers", "servers"},
+                                  {"sharding", "sharding"},
+                                  {"transport", "transport"}}) {
+    const json& value = best.at(key);
+    if (!value.is_null())
+      asked->set(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  if (const json& bucket = best.at("bucket_bytes"); !bucket.is_null()) {
+    asked->set("bucket", fmt::format("{:.0f} B", bucket.get<double>()));
+  }
+  std::vector<std::string_view> names(time_of_network.begin(), time_of_network.end());
+  std::erase(names, "global-batch");
+  std::vector<std::string_view> kept(memory_of_network.begin(), memory_of_network.end());
+  std::erase(kept, "global-batch");
+  return {{"See what would shorten an iteration:", predict(*asked, names) + " --explain"},
+          {"See what a rank keeps in memory:", predict(*asked, kept) + " --memory"}};
+}
+
 std::vector<NextStep> steps_of_parallel_run(const std::string& text) {
+  const std::optional<AskedOptions> given = asked_of(text);
+  if (!given) return {};
   const json answer = json::parse(text);
   const json& plans = answer.at("plans");
-  const auto slower = [](const json& a, const json& b) {
-    return a.at("tokens_per_s").get<double>() < b.at("tokens_per_s").get<double>();
-  };
-  const json& best = *std::max_element(plans.begin(), plans.end(), slower);
-  const ParallelAsked asked{best, best.at("ranks").get<long long>(),
-                            best.at("global_batch").get<long long>()};
-  return {{"See what would shorten an iteration:", predict_plan(asked) + " --explain"},
-          {"See what a rank keeps in memory:", predict_plan(asked) + " --memory"},
-          {"Search the other plans:",
-           fmt::format("dlscale plan --network {} --cluster {} --ranks {} --global-batch {}",
-                       shell_word(best.at("network").get<std::string>()),
-                       shell_word(best.at("cluster").get<std::string>()), asked.ranks,
-                       asked.global_batch)}};
+  const json& best = report::best_plan(plans);
+  const AskedOptions asked = asked_of_plan(*given, best, best.at("ranks"), best.at("global_batch"));
+  std::vector<NextStep> steps;
+  // Measured points are of the first plan, so that they say another thing beside another.
+  if (!given->has("measured") || best.at("plan") == plans.at(0).at("plan")) {
+    steps.push_back(
+        {"See what would shorten an iteration:", with_plan(asked, time_of_plan) + " --explain"});
+  }
+  steps.push_back(
+      {"See what a rank keeps in memory:", with_plan(asked, memory_of_plan) + " --memory"});
+  steps.push_back({"Search the other plans:", "dlscale plan" + asked.words(search_of_plans)});
+  return steps;
 }
 
 std::vector<NextStep> steps_of_parallel_plan(const std::string& text) {
+  std::optional<AskedOptions> given = asked_of(text);
+  if (!given || given->has("inter-node-latency")) return {};
   const json answer = json::parse(text);
-  json best = answer.at("best").at(0);
-  for (const char* key : {"network", "cluster"}) best[key] = answer.at(key);
-  const ParallelAsked asked{best, best.at("gpus").get<long long>(),
-                            answer.at("global_batch").get<long long>()};
-  return {{"See where the time of the best goes:", predict_plan(asked)},
-          {"See what would shorten it:", predict_plan(asked) + " --explain"},
-          {"See what a rank keeps in memory:", predict_plan(asked) + " --memory"}};
+  const json& best = answer.at("best").at(0);
+  AskedOptions asked = asked_of_plan(*given, best, best.at("gpus"), answer.at("global_batch"));
+  if (answer.at("frameworks").size() != 1 || !asked.has("framework")) {
+    asked.set("framework", best.at("framework").get<std::string>());
+  }
+  const std::string predicted = with_plan(asked, time_of_plan);
+  return {{"See where the time of the best goes:", predicted},
+          {"See what would shorten it:", predicted + " --explain"},
+          {"See what a rank keeps in memory:", with_plan(asked, memory_of_plan) + " --memory"}};
 }
 
 std::vector<NextStep> steps_of_memory(const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked) return {};
   const json answer = json::parse(text);
   if (answer.contains("plans")) {
     const json& plan = answer.at("plans").at(0);
-    const ParallelAsked asked{plan, plan.at("ranks").get<long long>(),
-                              plan.at("global_batch").get<long long>()};
-    return {{"See how fast it is:", predict_plan(asked)}};
+    return {{"See how fast it is:",
+             with_plan(asked_of_plan(*asked, plan, plan.at("ranks"), plan.at("global_batch")),
+                       memory_of_plan)}};
   }
-  const json& one = answer.at("trainings").at(0);
-  return {{"See how fast it is:",
-           fmt::format("dlscale predict --network {} --cluster {} --ranks 1 --batch {} --dtype {}",
-                       shell_word(one.at("network").get<std::string>()),
-                       shell_word(one.at("cluster").get<std::string>()), one.at("batch").dump(),
-                       one.at("dtype").get<std::string>())}};
+  if (!asked->has("ranks")) asked->set("ranks", "1");
+  if (!asked->has("global-batch")) {
+    asked->set("batch", answer.at("trainings").at(0).at("batch").dump());
+  }
+  return {{"See how fast it is:", predict(*asked, memory_of_network)}};
 }
 
 std::vector<NextStep> steps_of_comparison(const std::string& text) {
@@ -144,8 +254,9 @@ std::vector<NextStep> steps_of_comparison(const std::string& text) {
   const json& trainings = answer.at("attributions");
   const auto is_open = [](const json& one) { return one.at("predicted").is_null(); };
   if (std::any_of(trainings.begin(), trainings.end(), is_open)) {
-    steps.push_back({"Explain the change of iterations by measurements of their parts:",
-                     "dlscale compare A B --machine A/machine.json B/machine.json"});
+    steps.push_back(
+        {"Explain the change of iterations by measurements of their parts, in place of A and B:",
+         "dlscale compare A B --machine A/machine.json B/machine.json"});
   }
   steps.push_back({"Keep B in a history, which also finds slow drifts:",
                    "dlscale history add B --store perf-history"});

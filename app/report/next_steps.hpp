@@ -11,8 +11,15 @@ namespace dlscale::app {
 
 // Commands that the answer on a page suggests to its reader.
 
-/// For a run that predict or plan suggests.
-std::vector<report::NextStep> steps_of_run(const report::SuggestedRun& run);
+// They ask about the same training, by the options that its answer states; an answer that states
+// none has no such command.
+
+/// For a run that the JSON of predict suggests.
+std::vector<report::NextStep> steps_of_run(const report::SuggestedRun& run,
+                                           const std::string& text);
+
+/// For the JSON of plan about networks without parallel plans.
+std::vector<report::NextStep> steps_of_planned_run(const std::string& text);
 
 /// For the JSON of predict and plan about parallel plans.
 std::vector<report::NextStep> steps_of_parallel_run(const std::string& text);

@@ -1,6 +1,8 @@
 #pragma once
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "report/answers/answer_json.hpp"
 
 namespace dlscale::report {
@@ -10,6 +12,10 @@ namespace dlscale::report {
 
 /// Takes {"schema": "dlscale.parallel_prediction"} and shows where the time of an iteration goes.
 AnswerPage parallel_prediction_page(const std::string& text, const std::string& file);
+
+/// The fastest of those plans that fit; if none does, of those that may; else of all. `plans` are
+/// those of such JSON, 1 or more.
+const nlohmann::json& best_plan(const nlohmann::json& plans);
 
 /// Takes {"schema": "dlscale.parallel_plan"} and shows the best plan, and time against memory.
 AnswerPage parallel_plan_page(const std::string& text, const std::string& file);

@@ -32,11 +32,6 @@ double rate_of(const json& plan) {
   return plan.at("tokens_per_s").get<double>();
 }
 
-const json& fastest_plan(const json& plans) {
-  return *std::max_element(plans.begin(), plans.end(),
-                           [](const json& a, const json& b) { return rate_of(a) < rate_of(b); });
-}
-
 std::string ranks_text(const json& plan) {
   return counted(plan.at("ranks").get<long long>(), "rank");
 }
@@ -126,17 +121,29 @@ Table plans_table(const json& plans) {
   return table;
 }
 
+/// The fastest plan that fits; with several plans it is named, or it is said that none does.
+std::string verdict_of_plans(const json& plans, const json& best) {
+  const std::string told = fmt::format("{} on {}: an iteration takes {}, bound by {}; {}",
+                                       rate_text(best), ranks_text(best), iteration_text(best),
+                                       best.at("bound").get<std::string>(), fit_clause(best));
+  if (plans.size() == 1) return told + ".";
+  const auto fits = best.at("fits").get<std::string>();
+  return fmt::format("{} {}: {}.",
+                     fits == "yes"  ? "Fastest of those that fit is"
+                     : fits == "no" ? "None fits; fastest is"
+                                    : "None surely fits; fastest of those that may is",
+                     best.at("plan").get<std::string>(), told);
+}
+
 Page page_of_plans(const json& answer) {
   const json& plans = answer.at("plans");
-  const json& best = fastest_plan(plans);
+  const json& best = best_plan(plans);
   Page page;
   page.kind = "prediction";
   page.question =
       fmt::format("How fast does {} train on {}?", best.at("network").get<std::string>(),
                   best.at("cluster").get<std::string>());
-  page.verdict = fmt::format("{} on {}: an iteration takes {}, bound by {}; {}.", rate_text(best),
-                             ranks_text(best), iteration_text(best),
-                             best.at("bound").get<std::string>(), fit_clause(best));
+  page.verdict = verdict_of_plans(plans, best);
   page.tone = best.at("fits").get<std::string>() == "no" ? Tone::bad : Tone::plain;
   page.tiles = tiles_of_plan(best);
   page.data = sheet_badge(best);
@@ -150,6 +157,16 @@ Page page_of_plans(const json& answer) {
 }
 
 }  // namespace
+
+const json& best_plan(const json& plans) {
+  const auto fit_of = [](const json& plan) {
+    const auto fits = plan.at("fits").get<std::string>();
+    return fits == "yes" ? 2 : fits == "no" ? 0 : 1;
+  };
+  return *std::max_element(plans.begin(), plans.end(), [&](const json& a, const json& b) {
+    return std::pair(fit_of(a), rate_of(a)) < std::pair(fit_of(b), rate_of(b));
+  });
+}
 
 AnswerPage parallel_prediction_page(const std::string& text, const std::string& file) {
   return page_of_answer(text, file, "predictions of plans", [](const json& answer) {

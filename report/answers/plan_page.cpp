@@ -156,17 +156,6 @@ Items plan_notes(const json& plan) {
   return items;
 }
 
-SuggestedRun suggested(const json& plan) {
-  const json& best = plan.at("best").at(0);
-  return {plan.at("network").get<std::string>(),
-          plan.at("cluster").get<std::string>(),
-          best.at("schedule").get<std::string>(),
-          best.at("bound").get<std::string>(),
-          "IMAGES",
-          best.at("ranks").get<int>(),
-          best.at("batch").get<int>()};
-}
-
 Page page_of_plan(const json& plan) {
   Page page;
   page.kind = "plan";
@@ -204,7 +193,7 @@ Page page_of_plan(const json& plan) {
 
 AnswerPage plan_page(const std::string& text, const std::string& file) {
   return page_of_answer(text, file, "plans", [](const json& plan) {
-    AnswerPage made{page_of_plan(plan), {}, suggested(plan)};
+    AnswerPage made{page_of_plan(plan), {}};
     made.document.tables = {choices_table(plan.at("best"), "The best plans")};
     const std::vector<json> best(plan.at("best").begin(), plan.at("best").end());
     made.document.records =

@@ -77,11 +77,58 @@ class Predictions(Report):
             self.assertIn(f"\n# {question}\n", text)
             self.assertIn(f"](<{figure}.svg>)", text)
             self.assertIn("90 % interval", text[:text.index("## ")])
-            for command in re.findall(r"^dlscale (predict .*)$", text, re.MULTILINE):
-                made = run(*shlex.split(command))
-                self.assertEqual(made.returncode, 0, command + made.stderr)
             answer.write_text(answer.read_text().replace('"network"', '"net"'))
             self.assert_refused(self.report(answer), 2, "that can be read")
+
+    def commands(self):
+        return [shlex.split(line) for line in re.findall(r"^dlscale ((?:predict|plan) .*)$", self.text(), re.MULTILINE)]
+
+    @staticmethod
+    def times_of(answer):
+        """The times of iterations of an answer in JSON, wherever they stand in its rows."""
+        rows = answer.get("plans") or answer.get("predictions") or answer.get("rows") or answer.get("best") or []
+        return [row["time"]["t_iter_s"] if "time" in row else row["t_iter_s"] for row in rows]
+
+    def test_next_commands_ask_about_the_same_training(self):
+        gpt = ["--network", "llama2_7b", "--cluster", "dgx_a100", "--ranks", "8", "--global-batch", "16"]
+        more = ["--framework", "torchtitan", "--sequence", "2048", "--device", "h200", "--bandwidth", "100Gb/s"]
+        plans = ["--parallel", "zero=3,micro_batch=1", "--parallel", "zero=3,micro_batch=1,recompute=full"]
+        cnn = ["--network", "resnet50", "--cluster", "p40x16", "--ranks", "2,8"]
+        memory = ["--network", "resnet50", "--cluster", "p40x16", "--ranks", "1", "--batch", "32,64", "--dtype", "f16", "--memory"]
+        for words in (["predict", *gpt, *more, *plans],
+                      ["predict", *gpt, "--framework", "megatron", "--parallel", "tensor=4,micro_batch=1", "--measured", "8=3.2 s"],
+                      ["predict", *gpt, *more[:6], *plans, "--memory"],
+                      ["plan", *gpt[:2], "--cluster", "dgx_h100", *gpt[4:], *more[:4], "--dtype", "fp8"],
+                      ["plan", *gpt],
+                      ["predict", *cnn, "--device", "v100_sxm2_16gb", "--bandwidth", "10Gb/s", "--dtype", "f16"],
+                      ["predict", *cnn, "--framework", "pytorch_ddp", "--measured", "1=150/s,8=900/s"],
+                      ["predict", *cnn, "--batch", "16,32", "--schedule", "wait_free,merged"],
+                      ["predict", *cnn[:4], "--ranks", "1,4", "--global-batch", "64", "--launch", "graph"],
+                      ["predict", "--network", "bert_large", "--cluster", "dgx_a100", "--ranks", "8", "--sequence", "128", "--dtype", "bf16"],
+                      ["plan", *cnn[:4], "--epochs", "2", "--dtype", "f16"],
+                      ["predict", *memory]):
+            answer = self.folder / "asked.json"
+            answer.unlink(missing_ok=True)
+            made = run(*words, "--format", "json", "-o", answer)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertEqual(self.report(answer).returncode, 0)
+            first = json.loads(answer.read_text())
+            commands = [command for command in self.commands() if "IMAGES" not in "".join(command) and "SEQUENCES" not in "".join(command)]
+            self.assertTrue(commands, words)
+            for command in commands:
+                self.assertFalse("--schedule" in command and "--memory" in command, command)
+                typed = [word for word in command if word != "--explain"]
+                again = run(*typed, "--format", "json")
+                self.assertEqual(again.returncode, 0, shlex.join(command) + again.stderr)
+                self.assertEqual(run(*command).returncode, 0, shlex.join(command))
+                if command[0] == "plan" or "--memory" in command or "--memory" in words:
+                    continue
+                for time in self.times_of(json.loads(again.stdout)):
+                    self.assertTrue(any(abs(time / one - 1) < 1e-6 for one in self.times_of(first)), (command, time, self.times_of(first)))
+            first.pop("options")
+            answer.write_text(json.dumps(first))
+            self.assertEqual(self.report(answer).returncode, 0)
+            self.assertEqual(self.commands(), [])
 
     def test_answers_without_rows_are_refused(self):
         answer = self.folder / "empty.json"
@@ -97,7 +144,7 @@ class Predictions(Report):
             self.assertNotIn("json.exception", made.stderr)
         words = ["--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--batch", "32,64", "--memory", "--format", "json", "-o", self.folder / "memory.json"]
         self.assertEqual(run("predict", *words).returncode, 0)
-        answer.write_text((self.folder / "memory.json").read_text().replace('"dtype"', '"type"'))  # the page lacks it, its next step does not
+        answer.write_text((self.folder / "memory.json").read_text().replace('"options": {', '"options": {"dtype": [5],'))
         self.assert_refused(self.report(answer), 2, "that can be read")
 
     def test_memory_of_a_network_has_a_page(self):
