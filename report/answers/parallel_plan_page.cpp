@@ -124,7 +124,7 @@ std::vector<Section> sections_of(const json& answer) {
 
 /// A warning where others are as good, as far as the model can say.
 Badge badge_of_plan(const json& answer) {
-  Badge badge = sheet_badge(answer.at("best").at(0));
+  Badge badge = sheet_badge(answer, answer.at("best").at(0));
   const auto alike = answer.at("not_told_apart").get<long long>();
   if (alike > 0) {
     badge.reasons.pop_back();

@@ -146,7 +146,7 @@ Page page_of_plans(const json& answer) {
   page.verdict = verdict_of_plans(plans, best);
   page.tone = best.at("fits").get<std::string>() == "no" ? Tone::bad : Tone::plain;
   page.tiles = tiles_of_plan(best);
-  page.data = sheet_badge(best);
+  page.data = sheet_badge(answer, best);
   page.data_section = "notes";
   if (auto figure = parts_of_plans(plans)) {
     page.picture = figure->name;

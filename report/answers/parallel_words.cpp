@@ -39,8 +39,15 @@ std::string gigabytes(double bytes) {
   return significant(giga_bytes * bytes, 3) + " GB";
 }
 
-Badge sheet_badge(const nlohmann::json& plan) {
-  const std::string basis = "data sheets and published trainings; nothing was measured here";
+bool is_measured(const nlohmann::json& answer) {
+  const auto options = answer.find("options");
+  return options != answer.end() && options->contains("measured");
+}
+
+Badge sheet_badge(const nlohmann::json& answer, const nlohmann::json& plan) {
+  const std::string basis =
+      is_measured(answer) ? "data sheets and published trainings, moved by your measured points"
+                          : "data sheets and published trainings; nothing was measured here";
   const double time = plan.at("t_iter_s").get<double>();
   const auto low = number_in(plan, "t_iter_low_s");
   const auto high = number_in(plan, "t_iter_high_s");
@@ -52,7 +59,9 @@ Badge sheet_badge(const nlohmann::json& plan) {
 }
 
 Section notes_section(const nlohmann::json& answer) {
-  Items items{{"Times are predicted from data sheets and published trainings."}};
+  Items items{{is_measured(answer)
+                   ? "Times are predicted from data sheets, published trainings and your points."
+                   : "Times are predicted from data sheets and published trainings."}};
   const auto notes = answer.find("notes");
   if (notes != answer.end()) {
     for (const auto& note : notes->get<std::vector<std::string>>()) items.lines.push_back(note);

@@ -19,7 +19,11 @@ std::string iteration_ends(const nlohmann::json& plan);
 std::string gigabytes(double bytes);
 
 /// Usable, or doubtful if an end of the interval is farther than half of the iteration.
-Badge sheet_badge(const nlohmann::json& plan);
+/// It says whether points were measured, and is of one `plan` of the answer.
+Badge sheet_badge(const nlohmann::json& answer, const nlohmann::json& plan);
+
+/// Whether the options of an answer name measured points.
+bool is_measured(const nlohmann::json& answer);
 
 /// The notes of an answer as a section "notes".
 Section notes_section(const nlohmann::json& answer);

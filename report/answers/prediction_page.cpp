@@ -16,6 +16,7 @@
 #include "core/results/json_count.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/answers/parallel_words.hpp"
 #include "report/figure/speedup_lines.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/prediction/iteration_fields.hpp"
@@ -234,14 +235,15 @@ bool is_wide(const json& row) {
   return !low || !high || *high - time > 0.5 * time || time - *low > 0.5 * time;
 }
 
-Badge prediction_badge(const json& rows) {
+Badge prediction_badge(const json& rows, bool measured) {
   if (rests_only_on(rows, {"measured", "fitted"})) {
     return {Tone::good, "Good", "every part was measured with these batches and ranks."};
   }
   const bool sheets = rests_only_on(rows, {"data sheet"});
-  const std::string basis = sheets
-                                ? "data sheets and published trainings; nothing was measured here"
-                                : "some parts were measured otherwise, and are carried over";
+  const std::string basis =
+      measured ? "data sheets and published trainings, moved by your measured points"
+      : sheets ? "data sheets and published trainings; nothing was measured here"
+               : "some parts were measured otherwise, and are carried over";
   if (std::any_of(rows.begin(), rows.end(), is_wide)) {
     return {Tone::bad, "Doubtful",
             basis + ", and an interval is wider than half of its iteration."};
@@ -304,7 +306,7 @@ std::optional<Figure> parts_figure(const json& rows) {
   return figure::stacked_bars(bars);
 }
 
-Page page_of_predictions(const json& rows) {
+Page page_of_predictions(const json& rows, bool measured) {
   const json& best = fastest(rows);
   Page page;
   page.kind = "prediction";
@@ -312,7 +314,7 @@ Page page_of_predictions(const json& rows) {
                               word_of(best, "cluster"));
   page.verdict = prediction_verdict(best);
   page.tiles = prediction_tiles(best);
-  page.data = prediction_badge(rows);
+  page.data = prediction_badge(rows, measured);
   page.data_section = "notes";
   for (auto figure : {speedup_figure(rows), parts_figure(rows)}) {
     if (figure) page.figures.push_back(std::move(*figure));
@@ -329,7 +331,7 @@ Page page_of_predictions(const json& rows) {
 AnswerPage prediction_page(const std::string& text, const std::string& file) {
   return page_of_answer(text, file, "predictions", [](const json& answer) {
     const json& rows = rows_of(answer);
-    AnswerPage made{page_of_predictions(rows), {}, suggested_run(rows)};
+    AnswerPage made{page_of_predictions(rows, is_measured(answer)), {}, suggested_run(rows)};
     made.document.tables = {iteration_table(rows), part_table(rows)};
     made.document.records = prediction_records(rows);
     return made;

@@ -113,6 +113,9 @@ class Predictions(Report):
             self.assertEqual(made.returncode, 0, made.stderr)
             self.assertEqual(self.report(answer).returncode, 0)
             first = json.loads(answer.read_text())
+            if "--measured" in words:
+                self.assertNotIn("nothing was measured here", self.text())
+                self.assertIn("your measured points", self.text())
             commands = [command for command in self.commands() if "IMAGES" not in "".join(command) and "SEQUENCES" not in "".join(command)]
             self.assertTrue(commands, words)
             for command in commands:
