@@ -62,7 +62,8 @@ MemoryRow row_of_training(const json& one) {
           one.at("fits").get<std::string>()};
 }
 
-/// A row for each stage of a plan at its fullest moment; the fullest of all has the interval.
+/// A row for each stage of a plan at its fullest moment; the fullest has the verdict and its
+/// interval.
 void append_stages(std::vector<MemoryRow>& rows, const json& plan) {
   const std::size_t first = rows.size();
   for (const json& moment : plan.at("stages")) {
@@ -72,19 +73,14 @@ void append_stages(std::vector<MemoryRow>& rows, const json& plan) {
                             [&name](const MemoryRow& each) { return each.name == name; });
     if (row == rows.end()) row = rows.insert(rows.end(), MemoryRow{name});
     if (total <= row->total) continue;
-    *row = {name,
-            plan.at("plan").get<std::string>(),
-            kinds_of(moment),
-            total,
-            {},
-            {},
-            plan.at("device_memory_bytes").get<double>(),
-            plan.at("fits").get<std::string>()};
+    *row = {name, plan.at("plan").get<std::string>(),          kinds_of(moment), total, {},
+            {},   plan.at("device_memory_bytes").get<double>()};
   }
   const auto fullest =
       std::max_element(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
                        [](const MemoryRow& a, const MemoryRow& b) { return a.total < b.total; });
   if (fullest == rows.end()) return;
+  fullest->fits = plan.at("fits").get<std::string>();
   fullest->low = number_in(plan, "memory_low_bytes");
   fullest->high = number_in(plan, "memory_high_bytes");
 }
@@ -149,6 +145,7 @@ std::optional<Figure> kinds_figure(const std::vector<MemoryRow>& rows) {
 }
 
 Tone tone_of_fit(std::string_view fits) {
+  if (fits.empty()) return Tone::plain;
   if (fits == "yes") return Tone::good;
   return fits == "no" ? Tone::bad : Tone::caution;
 }

@@ -150,6 +150,14 @@ class Predictions(Report):
         answer.write_text((self.folder / "memory.json").read_text().replace('"options": {', '"options": {"dtype": [5],'))
         self.assert_refused(self.report(answer), 2, "that can be read")
 
+    def test_a_verdict_on_memory_is_of_the_fullest_stage(self):
+        answer = self.folder / "stages.json"
+        run("predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", "64", "--global-batch", "256", "--parallel",
+            "tensor=8,stages=4,micro_batch=1,zero=1", "--memory", "--format", "json", "-o", answer)
+        self.assertEqual(self.report(answer).returncode, 0)
+        self.assertRegex(self.text(), r"stage 1 .* (no|yes|unsure) +\|")
+        self.assertNotRegex(self.text(), r"stage 4 .* (no|yes|unsure) +\|")
+
     def test_memory_of_a_network_has_a_page(self):
         answer = self.folder / "memory.json"
         run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--batch", "32,64", "--memory", "--format", "json", "-o", answer)
