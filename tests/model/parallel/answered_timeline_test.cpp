@@ -20,6 +20,13 @@ namespace {
 const std::vector<std::string> frameworks{"megatron", "megatron-core", "nemo", "torchtitan", "fsdp",
                                           "nanotron", "transformers",  "jax",  "deepspeed"};
 
+ParallelHardware of_64(const std::string& cluster) {
+  return parallel_hardware(load_cluster(cluster), 64);
+}
+memory::TransformerShape shape(const std::string& network) {
+  return memory::transformer_shape(load_network(network));
+}
+
 class RandomAnswers {
  public:
   template <class Value>
@@ -28,11 +35,9 @@ class RandomAnswers {
   }
   /// An answer of 64 GPUs; throws ConfigError for plans that cannot be.
   AnsweredPlan next(const std::string& framework) {
-    const Cluster cluster = load_cluster(any<std::string>({"dgx_h100", "dgx_a100", "dgx_b200"}));
-    const ParallelHardware hardware = parallel_hardware(cluster, 64);
+    const ParallelHardware& hardware = any(hardware_);
     ParallelQuestion question;
-    question.shape =
-        memory::transformer_shape(load_network(any<std::string>({"llama3_8b", "gpt3_13b"})));
+    question.shape = any(shapes_);
     question.global_batch = any<int>({64, 256});
     question.framework = framework;
     parallel::ParallelPlan plan;
@@ -51,6 +56,9 @@ class RandomAnswers {
   }
 
  private:
+  std::vector<ParallelHardware> hardware_ = {of_64("dgx_h100"), of_64("dgx_a100"),
+                                             of_64("dgx_b200")};
+  std::vector<memory::TransformerShape> shapes_ = {shape("llama3_8b"), shape("gpt3_13b")};
   std::mt19937 random_{34};  // NOLINT(cert-msc51-cpp): the same plans every time
 };
 
