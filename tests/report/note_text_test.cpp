@@ -133,6 +133,7 @@ std::vector<Note> notes_of_all_kinds() {
       {NoteKind::servers_packing, {rate, rate, rate}, {}},
       {NoteKind::servers_by_sheets, {"servers"}, {{4, time, rate}}},
       {NoteKind::servers_running, {"servers"}, {{4, time, rate}}},
+      {NoteKind::memory_cuts_stages, {}, {{"20/19", 12.0, "may fit", "fits surely"}}},
       {NoteKind::timed_line, {}, {{time, 1.5, 4, 10.0, 7}}},
       {NoteKind::timed_line_missed, {}, {{size, 4, time, time}}},
       {NoteKind::timed_line_extended, {}, {{size, size, 4}}},
