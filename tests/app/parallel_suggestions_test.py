@@ -2,18 +2,10 @@
 
 import json
 
-from program import ProgramTest, main, run
+from program import ProgramTest, main
 
 
 class Suggestions(ProgramTest):
-    def answered(self, *words, code=0):
-        result = run(*words)
-        self.assertEqual(result.returncode, code, result.stderr)
-        return result.stdout
-
-    def plans(self, *words, code=0):
-        return json.loads(self.answered(*words, "--format", "json", code=code))["plans"]
-
     def with_change(self, plan, change):
         """The plan with other values of some keys; replicas follow the ranks."""
         stated = dict(word.split("=") for word in f"{plan},{change}".split(","))

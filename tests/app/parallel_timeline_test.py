@@ -11,11 +11,6 @@ PLAN = "tensor=8,stages=4,micro_batch=1"
 
 
 class ParallelTimeline(ProgramTest):
-    def answered(self, *words):
-        result = run(*words)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stdout
-
     def explained(self, plan):
         return json.loads(self.answered(*LLAMA, "--parallel", plan, "--explain", "--format", "json"))["explanations"][0]
 

@@ -2,6 +2,7 @@
 
 import functools
 import gzip
+import json
 import os
 import pathlib
 import shutil
@@ -104,6 +105,17 @@ class ProgramTest(unittest.TestCase):
 
     def tearDown(self):
         self._folder.cleanup()
+
+    def answered(self, *words, code=0):
+        """What the program prints, which complains of nothing."""
+        result = run(*words)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stderr, "")
+        return result.stdout
+
+    def plans(self, *words, code=0):
+        """The parallel plans of an answer."""
+        return json.loads(self.answered(*words, "--format", "json", code=code))["plans"]
 
     def make_data(self, pictures=24):
         """A data set of its own, to do with as it likes."""
