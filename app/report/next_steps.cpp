@@ -101,7 +101,7 @@ constexpr std::array<std::string_view, 38> time_of_network{"network",
                                                            "straggler-spread",
                                                            "model",
                                                            "inter-node-latency"};
-/// Of these, a list of values is several trainings.
+/// Options of which a list of values asks for several trainings.
 constexpr std::array<std::string_view, 7> swept_options{"inter-node-bandwidth",
                                                         "inter-node-latency",
                                                         "servers",

@@ -88,7 +88,7 @@ Table choices_of(const json& plans, std::string title) {
   return table;
 }
 
-/// What the best loses with one choice made otherwise.
+/// The best plan with one choice made otherwise, and the time that this costs.
 Table changes_of(const json& plans) {
   Table table{"The best with one choice made otherwise",
               {{"change", Align::left}, {"iteration"}, {"memory"}, {"against the best"}},

@@ -123,7 +123,7 @@ Table choices_table(const json& choices, std::string title) {
   return table;
 }
 
-/// What the best loses with one choice made otherwise.
+/// The best plan with one choice made otherwise, and the time that this costs.
 Table neighbours_table(const json& plan) {
   Table table{"The best with one choice made otherwise",
               {{"change", Align::left}, {"time"}, {"against the best"}, {"limits", Align::left}},

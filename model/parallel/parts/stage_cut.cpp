@@ -25,7 +25,7 @@ FitLevel level_of(const std::vector<int>& lengths, const CutMemory& memory) {
   return level;
 }
 
-/// What memory allows of stages that fit at least as surely as `level`.
+/// Stages that memory allows, if they are to fit at least as surely as `level`.
 parallel::StageMemory limits_of(const CutMemory& memory, FitLevel level) {
   return {[&memory, level](std::size_t stage, std::size_t first, std::size_t end) {
             return fit_level(memory.need(stage, first, end), memory.device) <= level;

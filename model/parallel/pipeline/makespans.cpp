@@ -58,7 +58,7 @@ class RoundRunner {
   PipelineSimulator run_;
 };
 
-/// What was added to every element alike, if no two differ by more than 2 `most_error`.
+/// The sum added to all elements alike, if no two differ by more than 2 `most_error`.
 std::optional<double> added(const std::vector<double>& before, const std::vector<double>& after,
                             double most_error) {
   double least = after.front() - before.front();

@@ -259,7 +259,7 @@ std::string not_searched(const ParallelPlan& plan) {
 Reason reason_of(const SearchContext& context, const Candidate& at) {
   const FrameworkContext& framework = context.frameworks[at.framework];
   const parallel_time::Family& family = *framework.jobs.front().setting.family;
-  // What the software lacks is the plainest reason, whatever faults the plan has beside it.
+  // A feature that the software lacks is the plainest reason, before faults of the plan.
   const bool lacks_overlap = family.tensor_overlap == parallel_time::TensorOverlap::none;
   const std::vector<std::string> faults = parallel::faults(at.plan, at.gpus, context.facts);
   if (faults.empty() || (at.plan.tensor_overlap == true && lacks_overlap)) {

@@ -192,7 +192,7 @@ StagedIteration Staged::iterate(const NetworkParts& parts, LayerCosts& layers, N
   return value;
 }
 
-/// What the cut costs that memory asks for, if it costs anything.
+/// A note on the time that memory costs by its choice of the cut, if any.
 void Staged::note_memory(const ChosenCut& chosen, Seconds quicker) {
   constexpr double least_shown = 1e-3;
   const double less = 1 - quicker / result_.total;

@@ -429,7 +429,7 @@ TEST(MeasuredPlans, ChangeOthersByOnePoint) {
   EXPECT_GT(change_by_points(constants, std::array{near, far}, 1024, false).power, 0.5);
 }
 
-/// An end of an interval is no surprise, on either side.
+/// Surprise begins at the ends of an interval, on either side.
 TEST(MeasuredPlans, SurpriseBeyondTheirInterval) {
   EXPECT_NEAR(surprise_of(3, 2, 1.5, 3), 1, 1e-12);
   EXPECT_NEAR(surprise_of(1.5, 2, 1.5, 3), 1, 1e-12);

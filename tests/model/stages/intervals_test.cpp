@@ -135,8 +135,8 @@ TEST(StagesAtPoints, KeepTheOrderOfPlans) {
   }
 }
 
-/// A point far outside of its interval refutes the model, and widens those of other plans. The end
-/// of its interval is no step of theirs.
+/// A point far outside of its interval refutes the model, and widens those of other plans. They
+/// widen without a jump where the point leaves its interval.
 TEST(StagesAtPoints, WidenOtherPlansByTheirSurprise) {
   Staged staged = four_stages();
   const parallel::ParallelPlan plan = staged.plan;
