@@ -17,6 +17,7 @@
 #include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/comparison/ranking.hpp"
 #include "report/results/axes.hpp"
 #include "report/results/environment_rows.hpp"
 #include "report/table/field_table.hpp"
@@ -78,8 +79,8 @@ std::vector<Entry> entries_of(const std::vector<ResultSource>& sources) {
 /// Order of texts in which whole numbers stand by their value: ranks=2 before ranks=16.
 struct ByNumbers {
   bool operator()(std::string_view a, std::string_view b) const {
-    const std::string_view both = a.substr(
-        0, static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin()));
+    const std::string_view both =
+        a.substr(0, static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin()));
     const std::size_t before = both.find_last_not_of(digits);
     const std::size_t from = before == std::string_view::npos ? 0 : before + 1;
     const std::string_view here = number_at(a, from);
@@ -290,8 +291,7 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
       for (const char* key : {"network", "dtype", "schedule"}) {
         one.axes[key] = run.at(key).get<std::string>();
       }
-      for (const char* key : {"batch", "ranks"})
-        one.axes[key] = run.at(key).dump();
+      for (const char* key : {"batch", "ranks"}) one.axes[key] = run.at(key).dump();
       one.time = Seconds(each.at("time").at("t_iter_s").get<double>());
       all.push_back(std::move(one));
     }
@@ -317,12 +317,12 @@ Document side_by_side_document(const SideBySide& all) {
   Document document;
   document.lead =
       all.rows.empty()
-          ? fmt::format("Nothing stands side by side: none of {} was made in two of these places "
-                        "or ways, at the same network, batch, data type and ranks, or at the same "
-                        "axes",
-                        counted(static_cast<long long>(all.alone), "measurement"))
-          : fmt::format("{} in {}", counted(static_cast<long long>(all.rows.size()), "measurement"),
-                        counted(static_cast<long long>(all.columns.size()), "column"));
+          ? fmt::format(
+                "Nothing stands side by side: none of {} was made in two of these places "
+                "or ways, at the same network, batch, data type and ranks, or at the same "
+                "axes",
+                counted(static_cast<long long>(all.alone), "measurement"))
+          : ranking_verdict(ranking_of(all));
   document.tables = side_by_side_tables(all);
   document.records = side_by_side_records(all);
   document.json = json_answer("dlscale.side_by_side", [all] { return side_by_side_object(all); });

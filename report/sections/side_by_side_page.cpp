@@ -1,14 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/text/numbers.hpp"
+#include "report/comparison/ranking.hpp"
 #include "report/comparison/side_by_side.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/sections/quality.hpp"
@@ -17,123 +17,122 @@
 namespace dlscale::report {
 namespace {
 
-/// How a column did against the fastest of each row that it has a time in.
-struct Standing {
-  std::string column;
-  long long rows = 0;
-  long long fastest = 0;
-  double log_ratio = 0;  ///< sum over the rows of the logarithm of time / fastest time
-
-  [[nodiscard]] double ratio() const { return std::exp(log_ratio / static_cast<double>(rows)); }
-};
-
-Seconds least_of(const SideBySide::Row& row) {
-  std::optional<Seconds> least;
-  for (const auto& time : row.times) {
-    if (time && (!least || *time < *least)) least = time;
-  }
-  return *least;  // each row has two times at least
+std::string times_text(double ratio) {
+  return significant(ratio, 3) + " ×";
 }
 
-/// The length of a source's name that all columns begin with: "A · ".
-std::size_t shared_source(const std::vector<std::string>& columns) {
-  const std::string& first = columns.front();
-  const std::size_t end = first.find(" · ");
-  if (end == std::string::npos) return 0;
-  const std::string source = first.substr(0, end + std::string_view(" · ").size());
-  const bool all = std::ranges::all_of(
-      columns, [&source](const std::string& each) { return each.starts_with(source); });
-  return all ? source.size() : 0;
+/// "0.94 to 2.10 ×"; empty for a single measurement.
+std::string range_text(const Standing& one, const Ranking& ranking) {
+  if (ranking.compared == 1) return "";
+  return fmt::format("{} to {}", significant(one.least, 3), times_text(one.most));
 }
 
-/// The standings of all columns, the fastest first by the geometric mean of its ratios.
-std::vector<Standing> standings_of(const SideBySide& all) {
-  std::vector<Standing> standings;
-  const std::size_t shared = shared_source(all.columns);
-  for (std::size_t i = 0; i < all.columns.size(); ++i) {
-    Standing standing{all.columns[i].substr(shared)};
-    for (const SideBySide::Row& row : all.rows) {
-      if (!row.times[i]) continue;
-      const double ratio = *row.times[i] / least_of(row);
-      ++standing.rows;
-      standing.fastest += ratio == 1 ? 1 : 0;
-      standing.log_ratio += std::log(ratio);
-    }
-    standings.push_back(std::move(standing));
-  }
-  std::ranges::stable_sort(standings, {}, &Standing::ratio);
-  return standings;
+std::string fastest_text(const Standing& one, const Ranking& ranking) {
+  return fmt::format("fastest at {} of {}", one.fastest, ranking.compared);
 }
 
-std::string ratio_text(const Standing& standing) {
-  return significant(standing.ratio(), 3) + " ×";
-}
-
-Table standings_table(const std::vector<Standing>& standings) {
+Table ranked_table(const Ranking& ranking) {
   Table table{"Columns, the fastest first",
-              {{"column", Align::left}, {"time against the fastest"}, {"fastest at"}, {"of"}},
+              {{"column", Align::left},
+               {"time against the fastest"},
+               {"least to most"},
+               {"fastest at"},
+               {"of"}},
               {},
-              {"geometric mean over the measurements that a column has; less is better"}};
-  for (const Standing& one : standings) {
+              {"Geometric mean of the measurements that all these columns have; less is better."}};
+  for (const Standing& one : ranking.ranked) {
     table.rows.push_back({{one.column},
-                          {ratio_text(one)},
+                          {times_text(one.ratio)},
+                          {range_text(one, ranking)},
                           {std::to_string(one.fastest)},
-                          {std::to_string(one.rows)}});
+                          {std::to_string(ranking.compared)}});
   }
   return table;
 }
 
-std::optional<Figure> standings_figure(const std::vector<Standing>& standings) {
-  figure::StackedBars bars{"standings", "Time against the fastest of each measurement, by column",
-                           "time against the fastest, × (more is worse)", ""};
+/// Columns that were measured at other things than the ranked ones.
+Table unranked_table(const Ranking& ranking) {
+  Table table{"Columns without a rank",
+              {{"column", Align::left}, {"measurements"}, {"compared ones among them"}},
+              {},
+              {fmt::format("They lack some of the {} that the others were compared by.",
+                           counted(static_cast<long long>(ranking.compared), "measurement"))}};
+  for (const Unranked& one : ranking.unranked) {
+    table.rows.push_back({{one.column}, {std::to_string(one.rows)}, {std::to_string(one.shared)}});
+  }
+  return table;
+}
+
+std::optional<Figure> ranking_figure(const Ranking& ranking) {
+  figure::StackedBars bars{"standings", "Time against the fastest column",
+                           "time against the fastest, × (more is worse)",
+                           ranking.compared == 1 ? "" : "least to most of a measurement"};
   bars.unit = "×";
   bars.factor = 1;
-  for (const Standing& one : standings) {
-    bars.bars.push_back({fmt::format("{} rows", one.rows),
-                         one.column,
-                         {{"time against the fastest", one.ratio()}}});
+  for (const Standing& one : ranking.ranked) {
+    figure::StackedBar bar{fastest_text(one, ranking), one.column};
+    bar.parts = {{"time against the fastest", one.ratio}};
+    if (ranking.compared > 1) {
+      bar.low = one.least;
+      bar.high = one.most;
+    }
+    bars.bars.push_back(std::move(bar));
   }
   return figure::stacked_bars(bars);
 }
 
-std::string verdict_of(const std::vector<Standing>& standings, std::size_t rows) {
-  const Standing& best = standings.front();
-  std::string text =
-      fmt::format("{} is the fastest: at {} of {}, and {} the least time on average", best.column,
-                  best.fastest, counted(best.rows, "measurement"), ratio_text(best));
-  if (best.rows < static_cast<long long>(rows)) {
-    text += fmt::format("; it lacks the others of {}",
-                        counted(static_cast<long long>(rows), "measurement"));
+std::vector<Tile> ranking_tiles(const Ranking& ranking) {
+  std::vector<Tile> tiles;
+  for (const Standing& one : ranking.ranked) {
+    if (tiles.size() == 4) break;
+    const std::string range = range_text(one, ranking);
+    tiles.push_back({one.column, times_text(one.ratio),
+                     (range.empty() ? "" : range + "; ") + fastest_text(one, ranking),
+                     Tone::plain});
   }
-  return text + ".";
+  const std::size_t columns = ranking.ranked.size() + ranking.unranked.size();
+  tiles.push_back({"Measurements compared", fmt::format("{} of {}", ranking.compared, ranking.rows),
+                   fmt::format("{} of {} columns have them", ranking.ranked.size(), columns),
+                   ranking.unranked.empty() ? Tone::plain : Tone::caution});
+  return tiles;
+}
+
+Section ranking_section(const Ranking& ranking) {
+  Section section{"standings", "Columns, the fastest first", {ranked_table(ranking)}};
+  if (!ranking.unranked.empty()) section.blocks.emplace_back(unranked_table(ranking));
+  return section;
+}
+
+/// "Which is fastest: A or B?"; "Which setting of A is fastest?" for one source.
+std::string ranking_question(const std::vector<std::string>& columns) {
+  std::vector<std::string> sources;
+  for (const std::string& column : columns) {
+    const std::string source = column.substr(0, column.find(" · "));
+    if (std::ranges::find(sources, source) == sources.end()) sources.push_back(source);
+  }
+  if (sources.size() == 1) return fmt::format("Which setting of {} is fastest?", sources.front());
+  const std::string last = std::move(sources.back());
+  sources.pop_back();
+  return fmt::format("Which is fastest: {} or {}?", fmt::join(sources, ", "), last);
 }
 
 }  // namespace
 
 Page side_by_side_page(const ReportInput& input) {
-  const std::vector<Standing> standings = standings_of(input.side_by_side);
+  const Ranking ranking = ranking_of(input.side_by_side);
   Page page;
   page.kind = "side by side";
-  page.question = "Which is fastest, side by side?";
-  page.verdict = verdict_of(standings, input.side_by_side.rows.size());
-  for (const Standing& one : standings) {
-    if (page.tiles.size() == 5) break;
-    page.tiles.push_back({one.column, ratio_text(one),
-                          fmt::format("the least time; fastest at {} of {}", one.fastest, one.rows),
-                          Tone::plain});
-  }
+  page.question = ranking_question(input.side_by_side.columns);
+  page.verdict = ranking_verdict(ranking);
+  page.tiles = ranking_tiles(ranking);
   page.data = quality_badge(input);
   page.data_section = "quality";
-  if (auto figure = standings_figure(standings)) {
+  if (auto figure = ranking_figure(ranking)) {
     page.picture = figure->name;
     page.figures.push_back(std::move(*figure));
   }
-  page.sections = {{"standings", "Columns, the fastest first", {standings_table(standings)}},
-                   side_by_side_section(input),
-                   steps_section(input),
-                   quality_section(input),
-                   files_section(input),
-                   raw_section(input)};
+  page.sections = {ranking_section(ranking), side_by_side_section(input), steps_section(input),
+                   quality_section(input),   files_section(input),        raw_section(input)};
   return page;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "core/base/statistics.hpp"
 #include "report/comparison/compare.hpp"
 #include "report/comparison/comparison_table.hpp"
+#include "report/comparison/ranking.hpp"
 #include "report/comparison/ratio.hpp"
 #include "report/comparison/side_by_side.hpp"
 #include "report/prediction/prediction_table.hpp"
@@ -305,6 +307,62 @@ TEST(SideBySide, SaysHowFarLoadsReach) {
       std::ranges::find_if(all, [](const std::string& line) { return line.starts_with("load:"); });
   ASSERT_NE(load, all.end());
   EXPECT_TRUE(load->starts_with("load: A: 0.00 – 11.90 in a minute before 120 runs; B: ")) << *load;
+}
+
+/// Rows of times in ms by column; 0 where a column has none.
+SideBySide times_of(const std::vector<std::vector<double>>& rows) {
+  SideBySide all;
+  for (std::size_t i = 0; i < rows.front().size(); ++i) {
+    all.columns.push_back(std::string(1, static_cast<char>('A' + i)));
+  }
+  for (const std::vector<double>& times : rows) {
+    SideBySide::Row row{fmt::format("row {}", all.rows.size()), {}};
+    for (const double time : times) {
+      row.times.push_back(time > 0 ? std::optional(Seconds(1e-3 * time)) : std::nullopt);
+    }
+    all.rows.push_back(std::move(row));
+  }
+  return all;
+}
+
+TEST(Ranking, ComparesColumnsByTheRowsThatAllOfThemHave) {
+  // C has the two rows at which B is slow, so that its mean over what it has is the best.
+  const Ranking ranking =
+      ranking_of(times_of({{10, 8, 0}, {10, 8, 0}, {10, 9, 0}, {10, 9, 0}, {10, 40, 10}}));
+  ASSERT_EQ(ranking.ranked.size(), 2U);
+  EXPECT_EQ(ranking.ranked[0].column, "A");
+  EXPECT_NEAR(ranking.ranked[1].ratio, std::pow(0.8 * 0.8 * 0.9 * 0.9 * 4, 0.2), 1e-12);
+  EXPECT_NEAR(ranking.ranked[1].least, 0.8, 1e-12);
+  EXPECT_NEAR(ranking.ranked[1].most, 4, 1e-12);
+  EXPECT_EQ(ranking.ranked[0].fastest, 1U);
+  EXPECT_EQ(ranking.ranked[1].fastest, 4U);
+  ASSERT_EQ(ranking.unranked.size(), 1U);
+  EXPECT_EQ(ranking.unranked[0].column, "C");
+  EXPECT_EQ(ranking.unranked[0].rows, 1U);
+  EXPECT_EQ(ranking.unranked[0].shared, 1U);
+}
+
+TEST(Ranking, KeepsColumnsThatShareMostRows) {
+  const Ranking ranking = ranking_of(times_of({{4, 2, 1}, {4, 2, 1}, {1, 2, 0}}));
+  ASSERT_EQ(ranking.ranked.size(), 3U);
+  EXPECT_EQ(ranking.compared, 2U);
+  EXPECT_EQ(ranking.ranked[0].column, "C");
+  EXPECT_EQ(ranking_verdict(ranking),
+            "C is the fastest everywhere, over 2 of 3 measurements, which 3 columns have: B takes "
+            "2.00 × its time (2.00 to 2.00 × by measurement).");
+}
+
+TEST(Ranking, SaysWhichColumnsShareTooFewRows) {
+  const Ranking ranking = ranking_of(times_of({{1, 2, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 2}}));
+  EXPECT_EQ(ranking.unranked.size(), 2U);
+  EXPECT_EQ(ranking.unranked[0].shared, 0U);
+  EXPECT_TRUE(ranking_verdict(ranking).starts_with(
+      "A is the fastest everywhere, over 2 of 3 measurements, which 2 of 4 columns have: "))
+      << ranking_verdict(ranking);
+}
+
+TEST(Ranking, NamesNobodyWithoutASharedRow) {
+  EXPECT_TRUE(ranking_of(SideBySide{}).ranked.empty());
 }
 
 TEST(SideBySide, TakesPredictionsAsAColumn) {

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "report/comparison/side_by_side.hpp"
+
+namespace dlscale::report {
+
+/// A ranked column, by the rows that all ranked columns have.
+struct Standing {
+  std::string column;       ///< without a source that all columns share
+  double ratio = 1;         ///< geometric mean of its times over those of the fastest column
+  double least = 1;         ///< the least of these ratios
+  double most = 1;          ///< the greatest of them
+  std::size_t fastest = 0;  ///< rows at which no ranked column takes less
+};
+
+/// A column that shares too few rows with the others.
+struct Unranked {
+  std::string column;
+  std::size_t rows = 0;    ///< rows that it has
+  std::size_t shared = 0;  ///< rows among them that the ranked columns were compared by
+};
+
+/// Columns by speed. Two columns are only comparable by rows that both have, since one of them may
+/// lack the slow ones.
+struct Ranking {
+  std::vector<Standing> ranked;    ///< the fastest first, at least two; empty without a row
+  std::vector<Unranked> unranked;  ///< in their order
+  std::size_t compared = 0;        ///< rows that all ranked columns have
+  std::size_t rows = 0;            ///< all rows
+};
+
+/// Begins with the column of most rows, adds the one that keeps most of them, and so on; ranked are
+/// those of the step with most times (columns × rows).
+Ranking ranking_of(const SideBySide& all);
+
+/// The fastest column, by how much, and over how many rows. Requires ranked columns.
+std::string ranking_verdict(const Ranking& ranking);
+
+}  // namespace dlscale::report
