@@ -328,8 +328,9 @@ ExitCode write_side_by_side(const ReportOptions& options) {
                 "batch, dtype and ranks of a training; all axes of a kernel), so there is nothing "
                 "side by side. Name other results.");
   }
-  return write_answer(options, report::side_by_side_page(input),
-                      report::side_by_side_document(input.side_by_side));
+  report::Page page = report::side_by_side_page(input);
+  page.next = steps_of_side_by_side(options.results);
+  return write_answer(options, page, report::side_by_side_document(input.side_by_side));
 }
 
 ExitCode write_report(const ReportOptions& options) {

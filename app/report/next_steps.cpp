@@ -287,6 +287,14 @@ std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& f
   return steps;
 }
 
+std::vector<NextStep> steps_of_side_by_side(const std::vector<std::string>& sources) {
+  const std::string report = fmt::format("dlscale report {} --side-by-side", shell_line(sources));
+  return {{"Keep every time for a spreadsheet, the fastest of each training first:",
+           report + " --format csv -o page > side_by_side.csv"},
+          {"Keep it for plots/side_by_side.py, which draws one slide:",
+           report + " --format json -o page > side_by_side.json"}};
+}
+
 std::vector<NextStep> steps_of_results(const report::ReportInput& input,
                                        const std::vector<std::string>& results) {
   const std::string folders = shell_line(results);

@@ -32,6 +32,9 @@ std::vector<report::NextStep> steps_of_comparison(const std::string& text);
 std::vector<report::NextStep> steps_of_gate(const regression::GateReport& gate,
                                             const std::string& file);
 
+/// For these folders and files side by side.
+std::vector<report::NextStep> steps_of_side_by_side(const std::vector<std::string>& sources);
+
 /// For results, with or without training runs.
 std::vector<report::NextStep> steps_of_results(const report::ReportInput& input,
                                                const std::vector<std::string>& results);

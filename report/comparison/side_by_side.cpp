@@ -15,12 +15,8 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
-#include "core/text/numbers.hpp"
-#include "core/text/quantity_text.hpp"
-#include "report/comparison/ranking.hpp"
 #include "report/results/axes.hpp"
 #include "report/results/environment_rows.hpp"
-#include "report/table/field_table.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -35,7 +31,16 @@ struct Entry {
   Axes question;
   Axes setting;
   double seconds = 0;
+  std::string device = {};
+  std::string software = {};
+  std::string basis = "measured";
 };
+
+/// The GPU that a file names, else the processor.
+std::string device_of(const Environment& environment) {
+  const auto gpu = environment.libraries.find("GPU");
+  return gpu == environment.libraries.end() ? environment.cpu : gpu->second;
+}
 
 void split_axes(Entry& entry, const Axes& axes) {
   const bool training = entry.benchmark == "e2e";
@@ -58,6 +63,8 @@ void append_measured(std::vector<Entry>& entries, const ResultSource& source, st
       if (!counts || time == row.series.end() || time->second.unit != "s") continue;
       Entry entry{index, row.benchmark, {}, {}, time->second.summary.median};
       split_axes(entry, row.axes);
+      entry.device = device_of(file.header.environment);
+      entry.software = axis_or_empty(row, "backend");
       if (entry.seconds > 0) entries.push_back(std::move(entry));
     }
   }
@@ -70,6 +77,9 @@ std::vector<Entry> entries_of(const std::vector<ResultSource>& sources) {
     for (const ResultSource::Predicted& each : sources[i].predicted) {
       Entry entry{i, "e2e", {}, {}, each.time.si()};
       split_axes(entry, each.axes);
+      entry.device = each.device;
+      entry.software = each.framework;
+      entry.basis = "predicted";
       if (entry.seconds > 0) entries.push_back(std::move(entry));
     }
   }
@@ -163,71 +173,6 @@ std::vector<std::string> environment_differences(const std::vector<ResultSource>
   return lines;
 }
 
-std::optional<double> ratio_to_first(const SideBySide::Row& row, std::size_t column) {
-  if (!row.times.front() || !row.times[column]) return std::nullopt;
-  return *row.times[column] / *row.times.front();
-}
-
-Table times_table(const SideBySide& all) {
-  Table table;
-  table.title = "Side by side: time of a mini-batch or of one run, and its ratio to the first";
-  table.columns = {{"measurement", Align::left}};
-  for (std::size_t i = 0; i < all.columns.size(); ++i) {
-    table.columns.push_back({all.columns[i]});
-    if (i > 0) table.columns.push_back({"÷ first"});
-  }
-  for (const SideBySide::Row& row : all.rows) {
-    std::vector<Cell> cells{{row.question}};
-    for (std::size_t i = 0; i < row.times.size(); ++i) {
-      const std::optional<double> ratio = ratio_to_first(row, i);
-      cells.push_back({row.times[i] ? to_text(*row.times[i]) : ""});
-      if (i > 0) cells.push_back({ratio ? significant(*ratio, 3) : ""});
-    }
-    table.rows.push_back(std::move(cells));
-  }
-  table.notes = {
-      "median over repeats of the median over samples; a ratio above 1 is slower (worse)"};
-  if (all.alone > 0) {
-    table.notes.push_back(fmt::format("{} stand in one column only and are left out",
-                                      counted(static_cast<long long>(all.alone), "measurement")));
-  }
-  return table;
-}
-
-/// A time of the table.
-struct TimeRow {
-  std::string question;
-  std::string column;
-  std::optional<Seconds> time;
-  std::optional<double> ratio;
-};
-
-Table side_by_side_records(const SideBySide& all) {
-  using enum Meaning;
-  std::vector<TimeRow> rows;
-  for (const SideBySide::Row& row : all.rows) {
-    for (std::size_t i = 0; i < row.times.size(); ++i) {
-      if (!row.times[i]) continue;
-      rows.push_back({row.question, all.columns[i], row.times[i], ratio_to_first(row, i)});
-    }
-  }
-  return records_of(Fields<TimeRow>{{"measurement", key, &TimeRow::question},
-                                    {"column", key, &TimeRow::column},
-                                    {"time_s", value, &TimeRow::time},
-                                    {"ratio_to_first", value, &TimeRow::ratio}},
-                    rows);
-}
-
-Json side_by_side_object(const SideBySide& all) {
-  using Row = SideBySide::Row;
-  const Fields<Row> fields{{"measurement", Meaning::key, &Row::question},
-                           Field<Row>::json("times_s", &Row::times)};
-  return {{"columns", all.columns},
-          {"rows", list_of(fields, all.rows)},
-          {"alone", all.alone},
-          {"environments_differ", all.differences}};
-}
-
 /// Drops the columns that no row has a time in.
 void drop_empty_columns(SideBySide& all) {
   for (std::size_t i = all.columns.size(); i-- > 0;) {
@@ -237,6 +182,69 @@ void drop_empty_columns(SideBySide& all) {
     all.columns.erase(all.columns.begin() + at);
     for (SideBySide::Row& row : all.rows) row.times.erase(row.times.begin() + at);
   }
+}
+
+/// The times of a question in one column.
+struct TimesOfColumn {
+  std::vector<double> seconds;
+  const Entry* first = nullptr;
+
+  void add(const Entry& entry) {
+    if (first == nullptr) first = &entry;
+    seconds.push_back(entry.seconds);
+  }
+};
+
+/// The times of one question, the fastest first.
+std::vector<Timing> timings_of(const SideBySide& all, const std::string& question,
+                               const std::vector<TimesOfColumn>& times) {
+  std::vector<Timing> timings;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i].first == nullptr) continue;
+    const Entry& entry = *times[i].first;
+    timings.push_back({entry.benchmark, question, entry.question, all.columns[i], entry.device,
+                       entry.software, entry.basis, Seconds(median(times[i].seconds))});
+  }
+  std::ranges::stable_sort(timings, {}, &Timing::time);
+  for (std::size_t i = 0; i < timings.size(); ++i) {
+    timings[i].place = i + 1;
+    timings[i].of_fastest = timings[i].time / timings.front().time;
+  }
+  return timings;
+}
+
+/// A question answered by one column has no row; of these, trainings still have their time.
+void append_row(SideBySide& all, const std::string& question,
+                const std::vector<TimesOfColumn>& times) {
+  const std::vector<Timing> timings = timings_of(all, question, times);
+  if (timings.size() > 1 || timings.front().benchmark == "e2e") {
+    all.timings.insert(all.timings.end(), timings.begin(), timings.end());
+  }
+  if (timings.size() == 1) {
+    ++all.alone;
+    return;
+  }
+  SideBySide::Row row{question, {}};
+  for (const TimesOfColumn& each : times) {
+    row.times.push_back(each.first == nullptr ? std::nullopt
+                                              : std::optional(Seconds(median(each.seconds))));
+  }
+  all.rows.push_back(std::move(row));
+}
+
+/// Trainings by network, data type, ranks and batch, then kernels by their axes.
+std::string order_of_timing(const Timing& timing) {
+  if (timing.benchmark != "e2e") return "1 " + timing.measurement;
+  const Axes& axes = timing.question;
+  return fmt::format("0 {} {} {} {}", axis_or_empty(axes, "network"), axis_or_empty(axes, "dtype"),
+                     axis_or_empty(axes, "ranks"), axis_or_empty(axes, "batch"));
+}
+
+/// The framework that an answer was asked for; empty if none was.
+std::string framework_of(const nlohmann::json& answer) {
+  const auto options = answer.find("options");
+  if (options == answer.end() || !options->contains("framework")) return "";
+  return options->at("framework").at(0).get<std::string>();
 }
 
 }  // namespace
@@ -256,25 +264,14 @@ SideBySide side_by_side(const std::vector<ResultSource>& sources) {
       all.columns.push_back(column);
     }
   }
-  std::map<std::string, std::vector<std::vector<double>>, ByNumbers> rows;
+  std::map<std::string, std::vector<TimesOfColumn>, ByNumbers> rows;
   for (const Entry& entry : entries) {
     auto& times = rows[question_name(entry)];
     times.resize(all.columns.size());
-    times[place.at(entry.source).at(column_name(entry, sources, telling))].push_back(entry.seconds);
+    times[place.at(entry.source).at(column_name(entry, sources, telling))].add(entry);
   }
-  for (const auto& [question, times] : rows) {
-    SideBySide::Row row{question, {}};
-    for (const auto& each : times) {
-      row.times.push_back(each.empty() ? std::nullopt : std::optional(Seconds(median(each))));
-    }
-    const auto answered =
-        std::ranges::count_if(row.times, [](const auto& time) { return time.has_value(); });
-    if (answered > 1) {
-      all.rows.push_back(std::move(row));
-    } else {
-      ++all.alone;
-    }
-  }
+  for (const auto& [question, times] : rows) append_row(all, question, times);
+  std::ranges::stable_sort(all.timings, ByNumbers(), order_of_timing);
   drop_empty_columns(all);
   all.differences = environment_differences(sources);
   return all;
@@ -285,6 +282,7 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
   std::vector<ResultSource::Predicted> all;
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
+    const std::string framework = framework_of(json);
     for (const nlohmann::json& each : json.at("predictions")) {
       const nlohmann::json& run = each.at("run");
       ResultSource::Predicted one;
@@ -292,6 +290,8 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
         one.axes[key] = run.at(key).get<std::string>();
       }
       for (const char* key : {"batch", "ranks"}) one.axes[key] = run.at(key).dump();
+      one.device = run.at("cluster").get<std::string>();
+      one.framework = framework;
       one.time = Seconds(each.at("time").at("t_iter_s").get<double>());
       all.push_back(std::move(one));
     }
@@ -302,31 +302,6 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
                     name, error.what()));
   }
   return all;
-}
-
-std::vector<Table> side_by_side_tables(const SideBySide& all) {
-  std::vector<Table> tables;
-  if (!all.rows.empty()) tables.push_back(times_table(all));
-  if (!all.differences.empty()) {
-    tables.push_back({"What differs in where it was measured", {}, {}, all.differences});
-  }
-  return tables;
-}
-
-Document side_by_side_document(const SideBySide& all) {
-  Document document;
-  document.lead =
-      all.rows.empty()
-          ? fmt::format(
-                "Nothing stands side by side: none of {} was made in two of these places "
-                "or ways, at the same network, batch, data type and ranks, or at the same "
-                "axes",
-                counted(static_cast<long long>(all.alone), "measurement"))
-          : ranking_verdict(ranking_of(all));
-  document.tables = side_by_side_tables(all);
-  document.records = side_by_side_records(all);
-  document.json = json_answer("dlscale.side_by_side", [all] { return side_by_side_object(all); });
-  return document;
 }
 
 }  // namespace dlscale::report

@@ -20,8 +20,24 @@ struct ResultSource {
   struct Predicted {
     std::map<std::string, std::string> axes;  ///< network, batch, dtype, ranks, schedule
     Seconds time;
+    std::string device = {};     ///< the cluster
+    std::string framework = {};  ///< that was asked for; may be empty
   };
   std::vector<Predicted> predicted;
+};
+
+/// A time in one column, with its place among those of the same question.
+struct Timing {
+  std::string benchmark;
+  std::string measurement;                      ///< as SideBySide::Row::question
+  std::map<std::string, std::string> question;  ///< its axes
+  std::string column;
+  std::string device;     ///< GPU, processor or predicted cluster
+  std::string software;   ///< backend or framework; may be empty
+  std::string basis;      ///< "measured" or "predicted"
+  Seconds time;           ///< of an iteration or of one run
+  std::size_t place = 1;  ///< 1 is the fastest
+  double of_fastest = 1;  ///< time over that of the fastest
 };
 
 /// Medians of the same question from several sources, backends and settings. The founding project
@@ -37,6 +53,8 @@ struct SideBySide {
   std::vector<Row> rows;                 ///< rows with a time in at least two columns
   std::size_t alone = 0;                 ///< number of questions that only one column answers
   std::vector<std::string> differences;  ///< "cpu: A: …; B: …"
+  /// All trainings and the kernels in rows, question by question, the fastest first.
+  std::vector<Timing> timings;
 };
 
 /// Compares training runs at network, batch, dtype and ranks, so that schedules and backends stand
@@ -48,7 +66,8 @@ SideBySide side_by_side(const std::vector<ResultSource>& sources);
 /// the file for another schema, or a missing or mistyped value.
 std::vector<ResultSource::Predicted> predictions_of(std::string_view text, const std::string& name);
 
-/// Seconds of each column, their ratio to the first (above 1 is slower), and differences between
+/// All trainings with network, device, software and batch, the fastest of each question first;
+/// seconds of each column, their ratio to the first (above 1 is slower); and differences between
 /// the environments. Tables without a row are left out.
 std::vector<Table> side_by_side_tables(const SideBySide& all);
 

@@ -197,7 +197,11 @@ Section steps_section(const ReportInput& input) {
 Section side_by_side_section(const ReportInput& input) {
   Section section{"side-by-side", "Side by side", {}};
   for (Table& table : side_by_side_tables(input.side_by_side)) {
-    section.blocks.emplace_back(std::move(table));
+    if (table.rows.size() <= most_unfolded_rows) {
+      section.blocks.emplace_back(std::move(table));
+    } else {
+      append_folded(section, std::move(table));
+    }
   }
   return section;
 }

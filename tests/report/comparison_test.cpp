@@ -222,9 +222,25 @@ TEST(SideBySide, GivesTimesAndRatiosToTheFirst) {
   EXPECT_NEAR(all.rows[0].times[1].value().si(), 2.0, 1e-12);
   const Document document = side_by_side_document(all);
   expect_well_made(document);
-  EXPECT_EQ(cell(document.tables[0], 0, "÷ first"), "2.00");
-  ASSERT_EQ(document.tables.size(), 2U);
-  EXPECT_EQ(document.tables[1].notes, std::vector<std::string>{"cpu: A: A CPU; B: B CPU"});
+  ASSERT_EQ(document.tables.size(), 3U);
+  EXPECT_EQ(cell(document.tables[1], 0, "÷ first"), "2.00");
+  EXPECT_EQ(document.tables[2].notes, std::vector<std::string>{"cpu: A: A CPU; B: B CPU"});
+}
+
+TEST(SideBySide, ListsTrainingsWithTheFastestOfEachQuestionFirst) {
+  ResultSource gpu = trained("A", 0.2);
+  gpu.results.front().header.environment.libraries["GPU"] = "Fast GPU";
+  gpu.results.front().measurements.push_back(samples::e2e({"vgg16"}, {}));
+  const Table table = side_by_side_document(side_by_side({trained("B", 1.2), gpu})).records;
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(cell(table, 0, "network") + cell(table, 2, "network"), "alexnetvgg16");
+  EXPECT_EQ(cell(table, 0, "device"), "Fast GPU");
+  EXPECT_EQ(cell(table, 0, "software"), "onednn");
+  EXPECT_EQ(cell(table, 0, "batch"), "8");
+  EXPECT_EQ(cell(table, 0, "samples_per_s"), "8");
+  EXPECT_EQ(cell(table, 1, "device"), "B CPU");
+  EXPECT_EQ(cell(table, 1, "place"), "2");
+  EXPECT_EQ(cell(table, 1, "ratio_to_fastest"), "2");
 }
 
 TEST(SideBySide, PutsSchedulesOfOneFolderInColumnsOfTheirOwn) {
@@ -376,6 +392,8 @@ TEST(SideBySide, TakesPredictionsAsAColumn) {
   const SideBySide all = side_by_side({measured, predicted});
   ASSERT_EQ(all.rows.size(), 1U);
   EXPECT_EQ(all.rows[0].times[1], curve.front().time.total);
+  EXPECT_EQ(all.timings.back().device, curve.front().run.cluster);
+  EXPECT_EQ(all.timings.back().basis, "predicted");
   EXPECT_EQ(all.alone, curve.size() - 1);
 }
 
