@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
 #include "report/figure/stacked_bars.hpp"
@@ -20,13 +24,31 @@ using nlohmann::json;
 /// A rank's memory at its fullest moment.
 struct MemoryRow {
   std::string name;        ///< "batch 32", "stage 1"
-  std::string group = {};  ///< the plan; may be empty
+  std::string group = {};  ///< the plan; empty for batches
   std::vector<figure::StackPart> kinds = {};
   double total = 0;  ///< bytes
   std::optional<double> low = {};
   std::optional<double> high = {};
-  double device = 0;  ///< bytes that a process can allocate
-  std::string fits = {};
+  double device = 0;      ///< bytes that a process can allocate; 0 if unknown
+  std::string fits = {};  ///< empty for stages that are not the fullest of their plan
+};
+
+/// A change by which a plan fits.
+struct MemoryRemedy {
+  std::string plan;
+  std::string change;
+  double seconds = 0;  ///< of an iteration
+  bool surely = false;
+};
+
+/// All that was asked.
+struct MemoryAnswer {
+  std::vector<MemoryRow> rows = {};
+  std::vector<MemoryRemedy> remedies = {};
+  bool of_plans = false;
+
+  /// The range of a row in words: of networks without plans, it has no probability.
+  [[nodiscard]] const char* range() const { return of_plans ? "90 % interval" : "least to most"; }
 };
 
 /// Keys that are sums, ends or limits, and no kind of memory.
@@ -62,37 +84,103 @@ MemoryRow row_of_training(const json& one) {
           one.at("fits").get<std::string>()};
 }
 
-/// A row for each stage of a plan at its fullest moment; the fullest has the verdict and its
-/// interval.
-void append_stages(std::vector<MemoryRow>& rows, const json& plan) {
-  const std::size_t first = rows.size();
-  for (const json& moment : plan.at("stages")) {
-    const std::string name = "stage " + moment.at("stage").dump();
-    const double total = moment.at("total_bytes").get<double>();
-    auto row = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
-                            [&name](const MemoryRow& each) { return each.name == name; });
-    if (row == rows.end()) row = rows.insert(rows.end(), MemoryRow{name});
-    if (total <= row->total) continue;
-    *row = {name, plan.at("plan").get<std::string>(),          kinds_of(moment), total, {},
-            {},   plan.at("device_memory_bytes").get<double>()};
-  }
-  const auto fullest =
-      std::max_element(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
-                       [](const MemoryRow& a, const MemoryRow& b) { return a.total < b.total; });
-  if (fullest == rows.end()) return;
-  fullest->fits = plan.at("fits").get<std::string>();
-  fullest->low = number_in(plan, "memory_low_bytes");
-  fullest->high = number_in(plan, "memory_high_bytes");
+/// The plan of one rank has no words.
+std::string plan_name(const json& plan) {
+  auto text = plan.at("plan").get<std::string>();
+  return text.empty() ? "data=1" : text;
 }
 
-std::vector<MemoryRow> rows_of_answer(const json& answer) {
+MemoryRow row_of_plan(const json& plan) {
+  const double need = plan.at("memory_bytes").get<double>();
+  return {"each rank",
+          plan_name(plan),
+          {{"memory", need}},
+          need,
+          number_in(plan, "memory_low_bytes"),
+          number_in(plan, "memory_high_bytes"),
+          plan.at("device_memory_bytes").get<double>(),
+          plan.at("fits").get<std::string>()};
+}
+
+/// A stage at a moment. Stages that CNNs are cut into count from 0 and have one moment.
+MemoryRow row_of_stage(const json& plan, const json& moment) {
+  const bool has_moments = moment.contains("moment");
+  const long long number = moment.at("stage").get<long long>() + (has_moments ? 0 : 1);
+  return {fmt::format("stage {}", number),
+          plan_name(plan),
+          kinds_of(moment),
+          moment.at(has_moments ? "total_bytes" : "memory_bytes").get<double>(),
+          {},
+          {},
+          plan.at("device_memory_bytes").get<double>()};
+}
+
+/// A row for each stage of a plan at its fullest moment; the fullest has the verdict and its
+/// interval.
+void append_stages(std::vector<MemoryRow>& all, const json& plan) {
   std::vector<MemoryRow> rows;
-  if (answer.contains("trainings")) {
-    for (const json& one : answer.at("trainings")) rows.push_back(row_of_training(one));
-  } else {
-    for (const json& plan : answer.at("plans")) append_stages(rows, plan);
+  for (const json& moment : plan.at("stages")) {
+    MemoryRow stage = row_of_stage(plan, moment);
+    const auto known = std::ranges::find(rows, stage.name, &MemoryRow::name);
+    if (known == rows.end()) {
+      rows.push_back(std::move(stage));
+    } else if (stage.total > known->total) {
+      *known = std::move(stage);
+    }
   }
-  return rows;
+  if (rows.size() == 1) rows.front().name = "each rank";
+  MemoryRow& fullest = *std::ranges::max_element(rows, {}, &MemoryRow::total);
+  const MemoryRow whole = row_of_plan(plan);
+  fullest.fits = whole.fits;
+  fullest.low = whole.low;
+  fullest.high = whole.high;
+  std::ranges::move(rows, std::back_inserter(all));
+}
+
+void append_remedies(std::vector<MemoryRemedy>& remedies, const json& plan) {
+  const auto changes = plan.find("would_fit");
+  if (changes == plan.end()) return;
+  for (const json& one : *changes) {
+    remedies.push_back({plan_name(plan), one.at("change").get<std::string>(),
+                        one.at("t_iter_s").get<double>(), one.at("surely").get<bool>()});
+  }
+}
+
+MemoryAnswer answer_of(const json& answer) {
+  MemoryAnswer all;
+  all.of_plans = answer.contains("plans");
+  for (const json& one : answer.at(all.of_plans ? "plans" : "trainings")) {
+    if (!all.of_plans) {
+      all.rows.push_back(row_of_training(one));
+    } else if (one.contains("stages")) {
+      append_stages(all.rows, one);
+    } else {
+      all.rows.push_back(row_of_plan(one));
+    }
+    append_remedies(all.remedies, one);
+  }
+  return all;
+}
+
+/// The rows with a verdict: a batch each, or the fullest stage of a plan each.
+std::vector<MemoryRow> judged_of(const std::vector<MemoryRow>& rows) {
+  std::vector<MemoryRow> judged;
+  std::ranges::copy_if(rows, std::back_inserter(judged),
+                       [](const MemoryRow& row) { return !row.fits.empty(); });
+  return judged;
+}
+
+bool does_fit(const MemoryRow& row) {
+  return row.fits == "yes" || row.fits == "likely";
+}
+
+/// The row that answers: the largest batch that fits, the plan that needs least; if none fits, what
+/// needs least.
+MemoryRow answering_row(const MemoryAnswer& all) {
+  std::vector<MemoryRow> rows = judged_of(all.rows);
+  if (std::ranges::any_of(rows, does_fit)) std::erase_if(rows, std::not_fn(does_fit));
+  const auto [least, most] = std::ranges::minmax_element(rows, {}, &MemoryRow::total);
+  return does_fit(*most) && !all.of_plans ? *most : *least;
 }
 
 const MemoryRow& fullest_of(const std::vector<MemoryRow>& rows) {
@@ -130,34 +218,58 @@ std::vector<figure::StackPart> parts_of_row(const MemoryRow& row,
   return parts;
 }
 
-std::optional<Figure> kinds_figure(const std::vector<MemoryRow>& rows) {
+std::optional<Figure> kinds_figure(const MemoryAnswer& all) {
   figure::StackedBars bars{"memory", "Memory of a rank by kind", "memory, GB (more is worse)",
-                           "90 % interval"};
+                           all.range()};
   bars.unit = "GB";
   bars.factor = 1e-9;
-  const std::vector<std::string> names = main_kinds(fullest_of(rows));
-  for (const MemoryRow& row : rows) {
+  const MemoryRow& fullest = fullest_of(all.rows);
+  const std::vector<std::string> names = main_kinds(fullest);
+  for (const MemoryRow& row : all.rows) {
     bars.bars.push_back(
         {row.name, row.group, parts_of_row(row, names), row.low, row.high, "", row.total});
   }
-  bars.limit = fullest_of(rows).device;
+  if (fullest.device > 0) bars.limit = fullest.device;
   return figure::stacked_bars(bars);
 }
 
 Tone tone_of_fit(std::string_view fits) {
   if (fits.empty()) return Tone::plain;
-  if (fits == "yes") return Tone::good;
+  if (fits == "yes" || fits == "likely") return Tone::good;
   return fits == "no" ? Tone::bad : Tone::caution;
 }
 
-std::vector<Tile> memory_tiles(const MemoryRow& row) {
+/// "3 batches", "1 plan".
+std::string cases_text(const MemoryAnswer& all, std::size_t count) {
+  if (all.of_plans) return counted(static_cast<long long>(count), "plan");
+  return count == 1 ? "1 batch" : fmt::format("{} batches", count);
+}
+
+Tile fit_tile(const MemoryAnswer& all, const MemoryRow& row) {
+  const std::vector<MemoryRow> judged = judged_of(all.rows);
+  const auto fitting = std::ranges::count_if(judged, does_fit);
+  const std::string detail = row.device > 0
+                                 ? fmt::format("a process can allocate {}", gigabytes(row.device))
+                                 : "the cluster states no memory of its devices";
+  if (judged.size() == 1) return {"Fits", row.fits, detail, tone_of_fit(row.fits)};
+  return {"Fits", fmt::format("{} of {}", fitting, cases_text(all, judged.size())), detail,
+          tone_of_fit(row.fits)};
+}
+
+std::vector<Tile> memory_tiles(const MemoryAnswer& all, const MemoryRow& row) {
+  const std::string interval = interval_of_row(row);
   std::vector<Tile> tiles{
-      {"Memory of a rank", gigabytes(row.total),
-       row.low ? interval_of_row(row) + " (90 %)" : "no interval", Tone::plain},
-      {"Fits", row.fits, fmt::format("a process can allocate {}", gigabytes(row.device)),
-       tone_of_fit(row.fits)}};
+      {all.of_plans ? "Memory of a rank" : "Memory with " + row.name, gigabytes(row.total),
+       interval.empty() ? "no interval" : fmt::format("{} ({})", interval, all.range()),
+       Tone::plain},
+      fit_tile(all, row)};
   std::vector<figure::StackPart> kinds = row.kinds;
   std::ranges::stable_sort(kinds, std::ranges::greater{}, &figure::StackPart::value);
+  if (kinds.size() == 1) {
+    tiles.push_back({"Device", row.device > 0 ? gigabytes(row.device) : "unknown",
+                     "that a process can allocate", Tone::plain});
+    return tiles;
+  }
   for (std::size_t i = 0; i < std::min<std::size_t>(3, kinds.size()); ++i) {
     tiles.push_back({"For " + kinds[i].name, gigabytes(kinds[i].value),
                      percent(kinds[i].value / row.total) + " of all", Tone::plain});
@@ -165,48 +277,112 @@ std::vector<Tile> memory_tiles(const MemoryRow& row) {
   return tiles;
 }
 
-Table memory_table(const std::vector<MemoryRow>& rows) {
+std::string name_of(const MemoryRow& row) {
+  return row.group.empty() ? row.name : row.group + ": " + row.name;
+}
+
+Table memory_table(const MemoryAnswer& all) {
   Table table{"Memory of a rank at its fullest moment",
-              {{"rank", Align::left}, {"memory"}, {"90 % interval"}, {"fits", Align::left}},
+              {{all.of_plans ? "plan and rank" : "training", Align::left},
+               {"memory"},
+               {all.range()},
+               {"of"},
+               {"fits", Align::left}},
               {},
               {}};
-  for (const MemoryRow& row : rows) {
-    table.rows.push_back({{row.group.empty() ? row.name : row.group + ": " + row.name},
+  for (const MemoryRow& row : all.rows) {
+    table.rows.push_back({{name_of(row)},
                           {gigabytes(row.total)},
                           {interval_of_row(row)},
+                          {row.device > 0 ? gigabytes(row.device) : "–"},
                           {row.fits, tone_of_fit(row.fits)}});
   }
   return table;
 }
 
-std::string fit_sentence(const MemoryRow& row) {
-  const std::string interval = interval_of_row(row);
-  const std::string need = fmt::format(
-      "a rank needs {}{} of {}", gigabytes(row.total),
-      interval.empty() ? "" : fmt::format(" (90 % interval {})", interval), gigabytes(row.device));
-  if (row.fits == "yes")
-    return fmt::format("Yes: {} {}, {}.", row.group.empty() ? "with" : "on", row.name, need);
-  return fmt::format("{}: {} {}, {}.", row.fits == "no" ? "No" : "Perhaps",
-                     row.group.empty() ? "with" : "on", row.name, need);
+Table remedies_table(const std::vector<MemoryRemedy>& remedies) {
+  Table table{
+      "Changes by which a plan fits",
+      {{"plan", Align::left}, {"change", Align::left}, {"iteration"}, {"fits", Align::left}},
+      {},
+      {}};
+  for (const MemoryRemedy& one : remedies) {
+    table.rows.push_back({{one.plan},
+                          {one.change},
+                          {to_text(Seconds(one.seconds))},
+                          {one.surely ? "surely" : "probably"}});
+  }
+  return table;
 }
 
-Page page_of_memory(const json& answer, const std::vector<MemoryRow>& rows) {
-  const json& asked = answer.at(answer.contains("trainings") ? "trainings" : "plans").at(0);
-  const MemoryRow& row = fullest_of(rows);
+/// "82.1 GB (90 % interval 72.3 GB to 96.3 GB) of 85.5 GB".
+std::string need_of(const MemoryAnswer& all, const MemoryRow& row) {
+  const std::string interval = interval_of_row(row);
+  return fmt::format("{}{}{}", gigabytes(row.total),
+                     interval.empty() ? "" : fmt::format(" ({} {})", all.range(), interval),
+                     row.device > 0 ? " of " + gigabytes(row.device)
+                                    : "; the cluster states no memory of its devices");
+}
+
+/// The answer about one batch or plan.
+std::string verdict_of_one(const MemoryAnswer& all, const MemoryRow& row) {
+  const char* word = does_fit(row)           ? "Yes"
+                     : row.fits == "no"      ? "No"
+                     : row.fits == "unknown" ? "Unknown"
+                                             : "Perhaps";
+  const std::string rank =
+      all.of_plans ? fmt::format("by {}, {}", row.group,
+                                 row.name == "each rank" ? row.name : "a rank of " + row.name)
+                   : fmt::format("with {}, a rank", row.name);
+  std::string text = fmt::format("{}: {} needs {}.", word, rank, need_of(all, row));
+  if (!all.remedies.empty()) {
+    const MemoryRemedy& first = all.remedies.front();
+    text += fmt::format(" With {} it {} fits.", first.change, first.surely ? "surely" : "probably");
+  }
+  return text;
+}
+
+/// The answer about several: how many fit, and the one that matters most.
+std::string verdict_of_several(const MemoryAnswer& all, const MemoryRow& row, std::size_t judged,
+                               std::size_t fitting) {
+  const std::string name = all.of_plans ? row.group : row.name.substr(row.name.find(' ') + 1);
+  if (fitting == 0) {
+    return fmt::format("None of {} surely fits; {} needs least: {}.", cases_text(all, judged), name,
+                       need_of(all, row));
+  }
+  const std::string which = all.of_plans ? fmt::format("least memory needs {}", name)
+                                         : fmt::format("the largest that fits is {}", name);
+  return fmt::format("{} of {} {}; {}: {}.", fitting, cases_text(all, judged),
+                     fitting == 1 ? "fits" : "fit", which, need_of(all, row));
+}
+
+std::string memory_verdict(const MemoryAnswer& all, const MemoryRow& row) {
+  const std::vector<MemoryRow> judged = judged_of(all.rows);
+  if (judged.size() == 1) return verdict_of_one(all, row);
+  const auto fitting = static_cast<std::size_t>(std::ranges::count_if(judged, does_fit));
+  return verdict_of_several(all, row, judged.size(), fitting);
+}
+
+Page page_of_memory(const json& answer, const MemoryAnswer& all) {
+  const json& asked = answer.at(all.of_plans ? "plans" : "trainings").at(0);
+  const MemoryRow row = answering_row(all);
   Page page;
   page.kind = "memory";
   page.question =
       fmt::format("Does {} fit the memory of {}?", asked.at("network").get<std::string>(),
                   asked.at("cluster").get<std::string>());
-  page.verdict = fit_sentence(row);
+  page.verdict = memory_verdict(all, row);
   page.tone = tone_of_fit(row.fits);
-  page.tiles = memory_tiles(row);
+  page.tiles = memory_tiles(all, row);
   page.data = Badge{Tone::caution, "Usable", "predicted from the network and its framework."};
-  if (auto figure = kinds_figure(rows)) {
+  if (auto figure = kinds_figure(all)) {
     page.picture = figure->name;
     page.figures.push_back(std::move(*figure));
   }
-  page.sections = {{"memory", "Every rank asked about", {memory_table(rows)}}};
+  page.sections = {{"memory", "Every rank asked about", {memory_table(all)}}};
+  if (!all.remedies.empty()) {
+    page.sections.push_back({"remedies", "What would fit", {remedies_table(all.remedies)}});
+  }
   return page;
 }
 
@@ -214,15 +390,13 @@ Page page_of_memory(const json& answer, const std::vector<MemoryRow>& rows) {
 
 AnswerPage memory_page(const std::string& text, const std::string& file) {
   return page_of_answer(text, file, "memory", [](const json& answer) {
-    const std::vector<MemoryRow> rows = rows_of_answer(answer);
-    AnswerPage made{page_of_memory(answer, rows), {}};
-    made.document.tables = {memory_table(rows)};
+    const MemoryAnswer all = answer_of(answer);
+    AnswerPage made{page_of_memory(answer, all), {}};
+    made.document.tables = {memory_table(all)};
     made.document.records.columns = {{"rank", Align::left, Meaning::key},
                                      {"memory_bytes", Align::right, Meaning::value}};
-    for (const MemoryRow& row : rows) {
-      made.document.records.rows.push_back(
-          {{row.group.empty() ? row.name : row.group + ": " + row.name},
-           {fmt::format("{}", row.total)}});
+    for (const MemoryRow& row : all.rows) {
+      made.document.records.rows.push_back({{name_of(row)}, {fmt::format("{}", row.total)}});
     }
     return made;
   });

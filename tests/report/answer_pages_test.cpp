@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "report/answers/comparison_page.hpp"
+#include "report/answers/parallel_page.hpp"
 #include "report/answers/prediction_page.hpp"
 #include "report/comparison/compare.hpp"
 #include "report/comparison/comparison_table.hpp"
@@ -99,6 +101,86 @@ TEST(ComparisonPage, SaysThatNothingChanged) {
   EXPECT_EQ(page.verdict, "No: none of 1 measurement changed by 2.0 % or more.");
   EXPECT_EQ(page.tone, Tone::good);
   EXPECT_THROW(static_cast<void>(comparison_page("[]", "comparison.json")), ConfigError);
+}
+
+/// A training of 10 MB an image, of which a third may be saved and twice as much be needed.
+nlohmann::json memory_of_batch(int batch) {
+  const double need = 1e7 * batch;
+  const char* fits = 2 * need <= 1e9 ? "yes" : need <= 1e9 ? "likely" : "no";
+  return {{"network", "alexnet"},
+          {"cluster", "p40x16"},
+          {"batch", batch},
+          {"states_bytes", 0.1 * need},
+          {"activations_bytes", 0.9 * need},
+          {"total_bytes", need},
+          {"least_bytes", need / 3},
+          {"most_bytes", 2 * need},
+          {"memory_bytes", 1e9},
+          {"fits", fits}};
+}
+
+Page memory_of_batches(std::initializer_list<int> batches) {
+  nlohmann::json answer{{"schema", "dlscale.memory"}};
+  for (const int batch : batches) answer["trainings"].push_back(memory_of_batch(batch));
+  const AnswerPage made = memory_page(answer.dump(), "memory.json");
+  expect_well_made(made.document);
+  return made.page;
+}
+
+TEST(MemoryPage, NamesTheLargestBatchThatFits) {
+  const Page page = memory_of_batches({32, 96, 128});
+  expect_first_screen(page);
+  EXPECT_EQ(page.verdict,
+            "2 of 3 batches fit; the largest that fits is 96: 0.960 GB (least to most 0.320 GB to "
+            "1.92 GB) of 1.00 GB.");
+  EXPECT_EQ(memory_of_batches({128, 256}).verdict,
+            "None of 2 batches surely fits; 128 needs least: 1.28 GB (least to most 0.427 GB to "
+            "2.56 GB) of 1.00 GB.");
+}
+
+TEST(MemoryPage, CallsTheRangeOfANetworkLeastToMost) {
+  const Page page = memory_of_batches({32});
+  EXPECT_EQ(page.verdict,
+            "Yes: with batch 32, a rank needs 0.320 GB (least to most 0.107 GB to 0.640 GB) of "
+            "1.00 GB.");
+  EXPECT_FALSE(contains(html(page), "90 %"));
+}
+
+/// A plan of two stages, of which the second is the fullest, and a change that helps.
+nlohmann::json memory_of_plan(const char* plan, double need, const char* fits) {
+  const auto stage = [](int number, double bytes) {
+    return nlohmann::json{{"stage", number},
+                          {"moment", "loss"},
+                          {"weights_bytes", 0.25 * bytes},
+                          {"activations_bytes", 0.75 * bytes},
+                          {"total_bytes", bytes}};
+  };
+  return {{"network", "gpt"},
+          {"cluster", "dgx"},
+          {"plan", plan},
+          {"memory_bytes", need},
+          {"memory_low_bytes", 0.9 * need},
+          {"memory_high_bytes", 1.2 * need},
+          {"device_memory_bytes", 1e9},
+          {"fits", fits},
+          {"would_fit", {{{"change", "micro_batch=1"}, {"t_iter_s", 2}, {"surely", true}}}},
+          {"stages", {stage(1, 0.5 * need), stage(2, need)}}};
+}
+
+TEST(MemoryPage, NamesThePlanItsFullestStageAndAChangeThatFits) {
+  nlohmann::json answer{{"schema", "dlscale.parallel_memory"}};
+  answer["plans"].push_back(memory_of_plan("stages=2", 1.1e9, "unsure"));
+  const Page one = memory_page(answer.dump(), "memory.json").page;
+  expect_first_screen(one);
+  EXPECT_EQ(one.verdict,
+            "Perhaps: by stages=2, a rank of stage 2 needs 1.10 GB (90 % interval 0.990 GB to 1.32 "
+            "GB) of 1.00 GB. With micro_batch=1 it surely fits.");
+  EXPECT_EQ(one.sections.back().id, "remedies");
+  answer["plans"].push_back(memory_of_plan("stages=2,zero=1", 0.5e9, "yes"));
+  const Page two = memory_page(answer.dump(), "memory.json").page;
+  EXPECT_EQ(two.verdict,
+            "1 of 2 plans fits; least memory needs stages=2,zero=1: 0.500 GB (90 % interval 0.450 "
+            "GB to 0.600 GB) of 1.00 GB.");
 }
 
 }  // namespace
