@@ -1,8 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,24 +24,42 @@ namespace {
 
 using nlohmann::json;
 
-/// "tensor 2, stages 4, data 4": the degrees above 1.
-std::string layout_of(const json& plan) {
-  std::string text;
-  for (const char* kind : {"tensor", "context", "stages", "experts", "data"}) {
-    const auto degree = plan.at(kind).get<long long>();
-    if (degree > 1) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kind, degree);
-  }
-  return text.empty() ? "one rank" : text;
-}
-
 double time_of_plan(const json& plan) {
   return plan.at("t_iter_s").get<double>();
 }
 
-std::string verdict_of_plan(const json& best) {
-  return fmt::format("Best is {} on {}: an iteration takes {}, {} tokens/s.", layout_of(best),
-                     counted(best.at("gpus").get<long long>(), "GPU"), iteration_text(best),
-                     significant(best.at("tokens_per_s").get<double>(), 4));
+std::string plan_text(const json& plan) {
+  const auto text = plan.at("plan").get<std::string>();
+  return text.empty() ? "data=1" : text;
+}
+
+/// ", for 96230": the price of a whole training; empty without one.
+std::string price_text(const json& training) {
+  const auto price = number_in(training, "price");
+  return price ? fmt::format(", for {}", significant(*price, 4)) : "";
+}
+
+/// The time and price of the whole training by the best plan; empty if only iterations were asked
+/// for.
+std::string training_sentence(const json& answer) {
+  const auto trainings = answer.find("trainings");
+  if (trainings == answer.end() || trainings->empty()) return "";
+  const json& best = trainings->at(0);
+  const auto days = [&best](const char* key) {
+    return significant(best.at(key).get<double>() / 86400, 3);
+  };
+  return fmt::format(" The whole training takes {} days (90 % interval {} to {} days){}.",
+                     days("with_failures_s"), days("with_failures_low_s"),
+                     days("with_failures_high_s"), price_text(best));
+}
+
+std::string verdict_of_plan(const json& answer) {
+  const json& best = answer.at("best").at(0);
+  return fmt::format(
+      "Best by {} on {} with {} is {}: an iteration takes {}, {} tokens/s.{}",
+      answer.at("objective").get<std::string>(), counted(best.at("gpus").get<long long>(), "GPU"),
+      best.at("framework").get<std::string>(), plan_text(best), iteration_text(best),
+      significant(best.at("tokens_per_s").get<double>(), 4), training_sentence(answer));
 }
 
 std::vector<Tile> tiles_of_best(const json& answer) {
@@ -52,22 +76,73 @@ std::vector<Tile> tiles_of_best(const json& answer) {
            fmt::format("{} more do not fit", answer.at("not_fitting").dump()), Tone::plain}};
 }
 
-std::optional<Figure> memory_front(const json& answer) {
-  const auto best = answer.at("best").at(0).at("plan").get<std::string>();
-  std::vector<figure::ParetoPoint> points;
-  const auto add = [&](const json& plan, bool front) {
-    const auto name = plan.at("plan").get<std::string>();
-    points.push_back({layout_of(plan), time_of_plan(plan),
-                      1e-9 * plan.at("memory_bytes").get<double>(), front && name == best, front});
+/// "tensor=2": the keys of a plan and their values, with its framework.
+std::vector<std::string> settings_of(const json& plan) {
+  std::vector<std::string> settings;
+  std::istringstream text(plan_text(plan) +
+                          ",framework=" + plan.at("framework").get<std::string>());
+  for (std::string setting; std::getline(text, setting, ',');) settings.push_back(setting);
+  return settings;
+}
+
+/// The plans by the settings in which they differ from each other; keys of most values come first,
+/// so that names that a figure cuts stay distinct.
+std::vector<std::string> names_by_difference(const std::vector<json>& plans) {
+  std::map<std::string, std::size_t> plans_with;
+  std::map<std::string, std::set<std::string>> values;
+  for (const json& plan : plans) {
+    for (const std::string& setting : settings_of(plan)) {
+      ++plans_with[setting];
+      values[setting.substr(0, setting.find('='))].insert(setting);
+    }
+  }
+  const auto rank = [&values](const std::string& setting) {
+    return values.at(setting.substr(0, setting.find('='))).size();
   };
-  for (const json& plan : answer.at("memory_front")) add(plan, true);
-  for (const json& plan : answer.at("neighbours")) add(plan, false);
-  return figure::pareto_front(points, {"iteration, s", "memory of a rank, GB"});
+  std::vector<std::string> names;
+  for (const json& plan : plans) {
+    std::vector<std::string> settings = settings_of(plan);
+    std::erase_if(settings, [&](const std::string& setting) {
+      return plans_with.at(setting) == plans.size();
+    });
+    std::ranges::stable_sort(settings, std::greater{}, rank);
+    names.push_back(settings.empty() ? plan_text(plan)
+                                     : fmt::format("{}", fmt::join(settings, ", ")));
+  }
+  return names;
+}
+
+/// Time against memory, or against GPUs if their number was part of the search alone.
+std::optional<Figure> front_of_plans(const json& answer) {
+  const bool by_gpus = answer.at("memory_front").size() < 2 && answer.at("gpu_front").size() > 1;
+  std::vector<json> plans;
+  const auto add = [&plans](const json& list) {
+    for (const json& plan : list) {
+      const bool is_known = std::ranges::any_of(
+          plans, [&plan](const json& other) { return settings_of(other) == settings_of(plan); });
+      if (!is_known) plans.push_back(plan);
+    }
+  };
+  add(answer.at(by_gpus ? "gpu_front" : "memory_front"));
+  const std::size_t front = plans.size();
+  add(json::array({answer.at("best").at(0)}));
+  if (!by_gpus) add(answer.at("neighbours"));
+  const std::vector<std::string> names = names_by_difference(plans);
+  const std::vector<std::string> best = settings_of(answer.at("best").at(0));
+  std::vector<figure::ParetoPoint> points;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const double y = by_gpus ? plans[i].at("gpus").get<double>()
+                             : 1e-9 * plans[i].at("memory_bytes").get<double>();
+    points.push_back(
+        {names[i], time_of_plan(plans[i]), y, settings_of(plans[i]) == best, i < front});
+  }
+  return figure::pareto_front(points, {"iteration, s", by_gpus ? "GPUs" : "memory of a rank, GB"});
 }
 
 Table choices_of(const json& plans, std::string title) {
   Table table{std::move(title),
               {{"plan", Align::left},
+               {"framework", Align::left},
                {"GPUs"},
                {"iteration"},
                {"90 % interval"},
@@ -77,7 +152,8 @@ Table choices_of(const json& plans, std::string title) {
               {},
               {}};
   for (const json& plan : plans) {
-    table.rows.push_back({{plan.at("plan").get<std::string>()},
+    table.rows.push_back({{plan_text(plan)},
+                          {plan.at("framework").get<std::string>()},
                           {plan.at("gpus").dump()},
                           {to_text(Seconds(time_of_plan(plan)))},
                           {iteration_ends(plan)},
@@ -88,19 +164,15 @@ Table choices_of(const json& plans, std::string title) {
   return table;
 }
 
-/// The best plan with one choice made otherwise, and the time that this costs.
-Table changes_of(const json& plans) {
-  Table table{"The best with one choice made otherwise",
-              {{"change", Align::left}, {"iteration"}, {"memory"}, {"against the best"}},
-              {},
-              {}};
+std::vector<ChangedPlan> changed_plans(const json& plans) {
+  std::vector<ChangedPlan> changed;
   for (const json& plan : plans) {
-    table.rows.push_back({{plan.at("change").get<std::string>()},
-                          {to_text(Seconds(time_of_plan(plan)))},
-                          {gigabytes(plan.at("memory_bytes").get<double>())},
-                          {signed_percent(plan.at("of_best").get<double>() - 1)}});
+    changed.push_back({plan.at("change").get<std::string>(),
+                       to_text(Seconds(time_of_plan(plan))),
+                       plan.at("of_best").get<double>(),
+                       {gigabytes(plan.at("memory_bytes").get<double>())}});
   }
-  return table;
+  return changed;
 }
 
 std::vector<Section> sections_of(const json& answer) {
@@ -108,11 +180,14 @@ std::vector<Section> sections_of(const json& answer) {
       {"best", "The best plans", {choices_of(answer.at("best"), "The best plans")}}};
   if (!answer.at("neighbours").empty()) {
     sections.push_back(
-        {"neighbours", "What another choice loses", {changes_of(answer.at("neighbours"))}});
+        changes_section(changed_plans(answer.at("neighbours")), {"iteration", "memory"}));
   }
-  sections.push_back({"front",
-                      "Time against memory",
-                      {choices_of(answer.at("memory_front"), "Plans of time and memory")}});
+  for (const auto& [key, id, title] : {std::tuple{"memory_front", "memory", "Time against memory"},
+                                       {"gpu_front", "gpus", "Time against GPUs"},
+                                       {"energy_front", "energy", "Time against energy"}}) {
+    if (answer.at(key).size() < 2) continue;
+    sections.push_back({id, title, {choices_of(answer.at(key), title)}});
+  }
   if (const auto launch = answer.find("launch"); launch != answer.end() && launch->is_object()) {
     sections.push_back({"launch",
                         "Options of " + launch->at("framework").get<std::string>(),
@@ -140,11 +215,11 @@ Page page_of_search(const json& answer) {
   page.question =
       fmt::format("How should {} be trained on {}?", answer.at("network").get<std::string>(),
                   answer.at("cluster").get<std::string>());
-  page.verdict = verdict_of_plan(answer.at("best").at(0));
+  page.verdict = verdict_of_plan(answer);
   page.tiles = tiles_of_best(answer);
   page.data = badge_of_plan(answer);
   page.data_section = "notes";
-  if (auto figure = memory_front(answer)) {
+  if (auto figure = front_of_plans(answer)) {
     page.picture = figure->name;
     page.figures.push_back(std::move(*figure));
   }

@@ -58,6 +58,21 @@ Badge sheet_badge(const nlohmann::json& answer, const nlohmann::json& plan) {
   return {Tone::caution, "Usable", basis + "."};
 }
 
+Section changes_section(const std::vector<ChangedPlan>& plans, ChangeHeadings headings) {
+  Table table{"The best with one choice made otherwise",
+              {{"change", Align::left},
+               {headings.time},
+               {headings.further, Align::left},
+               {"against the best"}},
+              {},
+              {}};
+  for (const ChangedPlan& plan : plans) {
+    table.rows.push_back(
+        {{plan.change}, {plan.time}, plan.further, {signed_percent(plan.of_best - 1)}});
+  }
+  return {"neighbours", "What another choice loses", {std::move(table)}};
+}
+
 Section notes_section(const nlohmann::json& answer) {
   Items items{{is_measured(answer)
                    ? "Times are predicted from data sheets, published trainings and your points."

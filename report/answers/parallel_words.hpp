@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,23 @@ Badge sheet_badge(const nlohmann::json& answer, const nlohmann::json& plan);
 
 /// Whether the options of an answer name measured points.
 bool is_measured(const nlohmann::json& answer);
+
+/// The best plan with one choice made otherwise.
+struct ChangedPlan {
+  std::string change;  ///< "tensor 4 instead of 2"
+  std::string time;    ///< with its unit
+  double of_best = 1;  ///< over that of the best
+  Cell further = {};
+};
+
+/// Headings of the time and of the further cell.
+struct ChangeHeadings {
+  const char* time;
+  const char* further;
+};
+
+/// The section "neighbours": what each of these choices costs.
+Section changes_section(const std::vector<ChangedPlan>& plans, ChangeHeadings headings);
 
 /// The notes of an answer as a section "notes".
 Section notes_section(const nlohmann::json& answer);

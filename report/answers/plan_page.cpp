@@ -1,6 +1,7 @@
 #include "report/answers/plan_page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/answers/parallel_words.hpp"
 #include "report/figure/pareto.hpp"
 
 namespace dlscale::report {
@@ -25,9 +27,35 @@ std::string hours_text(double seconds) {
   return significant(seconds / (24 * one_hour), 3) + " days";
 }
 
+/// The settings of a choice beside ranks, batch and schedule: "buckets of 2.00 MiB", "2 servers".
+std::string settings_text(const json& one) {
+  std::vector<std::string> settings;
+  if (const auto bucket = number_in(one, "bucket_bytes")) {
+    settings.push_back("buckets of " + to_text(Bytes(*bucket)));
+  }
+  if (const auto way = one.at("synchronisation").get<std::string>(); way != "all_reduce") {
+    settings.push_back(way);
+  }
+  if (one.at("servers").is_number()) {
+    settings.push_back(counted(one.at("servers").get<long long>(), "server"));
+  }
+  for (const char* key : {"sharding", "transport", "callers"}) {
+    const json& value = one.at(key);
+    if (value.is_string()) settings.push_back(fmt::format("{} {}", key, value.get<std::string>()));
+  }
+  return fmt::format("{}", fmt::join(settings, ", "));
+}
+
+std::string with_settings(std::string text, const json& one) {
+  const std::string settings = settings_text(one);
+  return settings.empty() ? text : text + ", " + settings;
+}
+
 std::string choice_name(const json& one) {
-  return fmt::format("{}, batch {}, {}", counted(one.at("ranks").get<long long>(), "rank"),
-                     one.at("batch").dump(), one.at("schedule").get<std::string>());
+  return with_settings(
+      fmt::format("{}, batch {}, {}", counted(one.at("ranks").get<long long>(), "rank"),
+                  one.at("batch").dump(), one.at("schedule").get<std::string>()),
+      one);
 }
 
 double training_time(const json& one) {
@@ -60,7 +88,7 @@ std::string plan_verdict(const json& plan) {
       has_price(plan) ? fmt::format(", for {}", significant(*number_in(best, "cost"), 4)) : "";
   return fmt::format("On {} with {} samples each, schedule {}: {} epochs take {}{}{}.",
                      counted(best.at("ranks").get<long long>(), "rank"), best.at("batch").dump(),
-                     best.at("schedule").get<std::string>(),
+                     with_settings(best.at("schedule").get<std::string>(), best),
                      significant(best.at("epochs").get<double>(), 3),
                      hours_text(training_time(best)),
                      interval.empty() ? "" : fmt::format(" (90 % interval {})", interval), price);
@@ -90,13 +118,16 @@ std::optional<Figure> front_figure(const json& plan) {
   std::vector<figure::ParetoPoint> points;
   const auto add = [&](const json& one, bool front) {
     const auto y = price ? number_in(one, "cost") : number_in(one, "rank_hours");
-    if (y) points.push_back({choice_name(one), training_time(one) / one_hour, *y, false, front});
+    const std::string name = choice_name(one);
+    const auto known = std::ranges::find(points, name, &figure::ParetoPoint::name);
+    if (!y || known != points.end()) return;
+    points.push_back({name, training_time(one) / one_hour, *y, false, front});
   };
   for (const json& one : plan.at("front")) add(one, true);
+  add(plan.at("best").at(0), false);
   for (const json& one : plan.at("neighbours")) add(one, false);
   const std::string best = choice_name(plan.at("best").at(0));
-  const auto found = std::ranges::find(points, best, &figure::ParetoPoint::name);
-  if (found != points.end()) found->best = true;
+  for (figure::ParetoPoint& point : points) point.best = point.name == best;
   return figure::pareto_front(points, {"time to train, h", price ? "cost" : "hours of ranks"});
 }
 
@@ -105,6 +136,7 @@ Table choices_table(const json& choices, std::string title) {
               {{"ranks"},
                {"batch"},
                {"schedule", Align::left},
+               {"settings", Align::left},
                {"time"},
                {"90 % interval"},
                {"hours of ranks"},
@@ -115,6 +147,7 @@ Table choices_table(const json& choices, std::string title) {
     table.rows.push_back({{one.at("ranks").dump()},
                           {one.at("batch").dump()},
                           {one.at("schedule").get<std::string>()},
+                          {settings_text(one)},
                           {hours_text(training_time(one))},
                           {training_interval(one)},
                           {significant(one.at("rank_hours").get<double>(), 4)},
@@ -123,21 +156,17 @@ Table choices_table(const json& choices, std::string title) {
   return table;
 }
 
-/// The best plan with one choice made otherwise, and the time that this costs.
-Table neighbours_table(const json& plan) {
-  Table table{"The best with one choice made otherwise",
-              {{"change", Align::left}, {"time"}, {"against the best"}, {"limits", Align::left}},
-              {},
-              {}};
+std::vector<ChangedPlan> changed_choices(const json& plan) {
+  std::vector<ChangedPlan> changed;
   const double best = training_time(plan.at("best").at(0));
   for (const json& one : plan.at("neighbours")) {
     const bool kept = one.at("within_limits").get<bool>();
-    table.rows.push_back({{one.at("change").get<std::string>()},
-                          {hours_text(training_time(one))},
-                          {signed_percent(training_time(one) / best - 1)},
-                          {kept ? "kept" : "missed", kept ? Tone::plain : Tone::caution}});
+    changed.push_back({one.at("change").get<std::string>(),
+                       hours_text(training_time(one)),
+                       training_time(one) / best,
+                       {kept ? "kept" : "missed", kept ? Tone::plain : Tone::caution}});
   }
-  return table;
+  return changed;
 }
 
 Items left_out_items(const json& plan) {
@@ -178,7 +207,7 @@ Page page_of_plan(const json& plan) {
   }
   page.sections = {{"best", "The best plans", {choices_table(plan.at("best"), "The best plans")}}};
   if (!plan.at("neighbours").empty()) {
-    page.sections.push_back({"neighbours", "What another choice loses", {neighbours_table(plan)}});
+    page.sections.push_back(changes_section(changed_choices(plan), {"time", "limits"}));
   }
   page.sections.push_back(
       {"front", "Time against hours of ranks", {choices_table(plan.at("front"), "The front")}});
