@@ -25,16 +25,14 @@
 #include "app/history/history_options.hpp"
 #include "app/history/report_sources.hpp"
 #include "app/options/hardware_options.hpp"
+#include "app/report/answer_kinds.hpp"
 #include "app/report/next_steps.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "model/machine/machine.hpp"
 #include "regression/gate/gate_report.hpp"
-#include "report/answers/comparison_page.hpp"
-#include "report/answers/parallel_page.hpp"
-#include "report/answers/plan_page.hpp"
-#include "report/answers/prediction_page.hpp"
+#include "report/answers/answer_json.hpp"
 #include "report/comparison/side_by_side.hpp"
 #include "report/figure/figures.hpp"
 #include "report/format/format.hpp"
@@ -268,34 +266,13 @@ ExitCode write_gate_report(const ReportOptions& options) {
   return write_answer(options, page, report::gate_document(gate));
 }
 
-/// Makes the page of an answer with that schema.
-auto page_maker(const std::string& schema) {
-  if (schema == "dlscale.plan") return report::plan_page;
-  if (schema == "dlscale.comparison") return report::comparison_page;
-  if (schema == "dlscale.parallel_plan") return report::parallel_plan_page;
-  if (schema == "dlscale.parallel_prediction") return report::parallel_prediction_page;
-  if (schema == "dlscale.memory" || schema == "dlscale.parallel_memory") return report::memory_page;
-  return report::prediction_page;
-}
-
-std::vector<report::NextStep> steps_of_answer(const std::string& schema, const std::string& text,
-                                              const report::AnswerPage& made) {
-  if (schema == "dlscale.plan") return steps_of_planned_run(text);
-  if (made.run) return steps_of_run(*made.run, text);
-  if (schema == "dlscale.comparison") return steps_of_comparison(text);
-  if (schema == "dlscale.parallel_plan") return steps_of_parallel_plan(text);
-  if (schema == "dlscale.parallel_prediction") return steps_of_parallel_run(text);
-  return page_maker(schema) == report::memory_page ? steps_of_memory(text)
-                                                   : std::vector<report::NextStep>{};
-}
-
 /// Writes the page of one answer in JSON.
-ExitCode write_answer_page(const ReportOptions& options, const std::string& schema) {
+ExitCode write_answer_page(const ReportOptions& options, const AnswerKind& kind) {
   const std::string& file = options.results.front();
   const std::string text = read_input(file, "Check the path.");
-  report::AnswerPage made = page_maker(schema)(text, file);
+  report::AnswerPage made = kind.page(text, file);
   try {
-    made.page.next = steps_of_answer(schema, text, made);
+    made.page.next = kind.steps(text, made);
   } catch (const nlohmann::json::exception& error) {
     throw report::unreadable_answer(file, "answers", error);
   }
@@ -351,9 +328,9 @@ ExitCode write_report(const ReportOptions& options) {
     return write_gate_report(options);
   }
   if (options.results.size() == 1) {
-    if (const std::string schema = answer_schema(options.results.front()); !schema.empty()) {
+    if (const AnswerKind* kind = answer_kind(options.results.front())) {
       refuse_history(options, "the page of an answer");
-      return write_answer_page(options, schema);
+      return write_answer_page(options, *kind);
     }
   }
   if (options.side_by_side) {

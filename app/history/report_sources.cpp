@@ -218,16 +218,6 @@ std::vector<report::NoiseFinding> read_noise(const std::vector<std::string>& pat
   return findings;
 }
 
-std::string answer_schema(const std::string& path) {
-  for (const char* schema :
-       {"dlscale.prediction", "dlscale.sweep", "dlscale.plan", "dlscale.comparison",
-        "dlscale.parallel_prediction", "dlscale.parallel_plan", "dlscale.parallel_memory",
-        "dlscale.memory"}) {
-    if (has_schema(path, schema)) return schema;
-  }
-  return "";
-}
-
 std::string gate_file(const std::string& path) {
   for (const fs::path& file : {fs::path(path), fs::path(path) / "gate.json"}) {
     if (has_schema(file, "dlscale.gate")) return file.string();

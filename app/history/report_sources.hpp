@@ -21,10 +21,6 @@ bool is_noise_file(const std::string& path);
 /// The result of a gate ("dlscale.gate") that a path is, or has as gate.json; empty if none.
 std::string gate_file(const std::string& path);
 
-/// The schema of a file that is the JSON of predict, plan or compare, as "dlscale.plan"; else
-/// empty.
-std::string answer_schema(const std::string& path);
-
 /// The paths of measurements: all except files of predictions ("dlscale.prediction").
 std::vector<std::string> measured_paths(const std::vector<std::string>& paths);
 

@@ -132,6 +132,32 @@ std::optional<AskedOptions> asked_of(const std::string& text) {
   return AskedOptions::of(nlohmann::ordered_json::parse(text));
 }
 
+/// The plan of the answer that fits best, else one that does not fit and a search of others.
+std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const json& answer) {
+  const json& plans = answer.at("plans");
+  const auto does_fit = [](const json& plan) { return plan.at("fits") == "yes"; };
+  const auto fitting = std::find_if(plans.begin(), plans.end(), does_fit);
+  const json& plan = fitting == plans.end() ? plans.at(0) : *fitting;
+  std::vector<NextStep> steps;
+  if (fitting == plans.end() && answer.at("schema") != "dlscale.stages_memory") {
+    steps.push_back({"Search the plans that fit:", "dlscale plan" + asked.words(search_of_plans)});
+  }
+  steps.push_back({"See how fast it is:",
+                   with_plan(asked_of_plan(asked, plan, plan.at("ranks"), plan.at("global_batch")),
+                             memory_of_plan)});
+  return steps;
+}
+
+/// The largest batch that fits, else the first.
+const json& largest_fitting(const json& trainings) {
+  const json* largest = &trainings.at(0);
+  for (const json& one : trainings) {
+    const bool fits = one.at("fits") == "yes" || one.at("fits") == "likely";
+    if (fits && one.at("batch") > largest->at("batch")) largest = &one;
+  }
+  return *largest;
+}
+
 /// Whether a suite has cells to run again or still to run.
 bool is_unfinished(const report::SuiteRecord& suite) {
   return std::ranges::any_of(suite.cells, [](const report::CellOutcome& cell) {
@@ -227,17 +253,37 @@ std::vector<NextStep> steps_of_memory(const std::string& text) {
   std::optional<AskedOptions> asked = asked_of(text);
   if (!asked) return {};
   const json answer = json::parse(text);
-  if (answer.contains("plans")) {
-    const json& plan = answer.at("plans").at(0);
-    return {{"See how fast it is:",
-             with_plan(asked_of_plan(*asked, plan, plan.at("ranks"), plan.at("global_batch")),
-                       memory_of_plan)}};
-  }
+  if (answer.contains("plans")) return steps_of_plan_memory(*asked, answer);
   if (!asked->has("ranks")) asked->set("ranks", "1");
   if (!asked->has("global-batch")) {
-    asked->set("batch", answer.at("trainings").at(0).at("batch").dump());
+    asked->set("batch", largest_fitting(answer.at("trainings")).at("batch").dump());
   }
   return {{"See how fast it is:", predict(*asked, memory_of_network)}};
+}
+
+std::vector<NextStep> steps_of_stages(const std::string& text) {
+  const std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked) return {};
+  return {
+      {"See what each stage does:", with_plan(*asked, time_of_plan) + " --explain"},
+      {"See what each stage keeps in memory:", with_plan(*asked, memory_of_plan) + " --memory"}};
+}
+
+std::vector<NextStep> steps_of_branches(const std::string& text) {
+  const std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked) return {};
+  return {{"See the same network by data parallelism alone:", predict(*asked, memory_of_network)}};
+}
+
+std::vector<NextStep> steps_of_explanation(const std::string& text) {
+  const std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked) return {};
+  if (!asked->has("parallel")) {
+    return {{"See how it scales, with intervals:", predict(*asked, time_of_network)},
+            {"See what a rank keeps in memory:", predict(*asked, memory_of_network) + " --memory"}};
+  }
+  return {{"See where its time goes, with its interval:", with_plan(*asked, time_of_plan)},
+          {"See what a rank keeps in memory:", with_plan(*asked, memory_of_plan) + " --memory"}};
 }
 
 std::vector<NextStep> steps_of_comparison(const std::string& text) {

@@ -25,6 +25,12 @@ std::vector<report::NextStep> steps_of_planned_run(const std::string& text);
 std::vector<report::NextStep> steps_of_parallel_run(const std::string& text);
 std::vector<report::NextStep> steps_of_parallel_plan(const std::string& text);
 std::vector<report::NextStep> steps_of_memory(const std::string& text);
+/// For the JSON of predict about stages of CNNs, and about branches.
+std::vector<report::NextStep> steps_of_stages(const std::string& text);
+std::vector<report::NextStep> steps_of_branches(const std::string& text);
+
+/// For the JSON of predict --explain.
+std::vector<report::NextStep> steps_of_explanation(const std::string& text);
 
 /// For the JSON of compare.
 std::vector<report::NextStep> steps_of_comparison(const std::string& text);

@@ -2,6 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/units.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
+
 namespace dlscale::report {
 namespace {
 
@@ -12,6 +19,26 @@ std::string plain(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// A value in the unit that the ending of its key names.
+std::string shown(const std::string& key, const json& value) {
+  if (!value.is_number()) return plain(value);
+  const auto number = value.get<double>();
+  if (key.ends_with("_s")) return to_text(Seconds(number));
+  if (key.ends_with("_bytes")) return to_text(Bytes(number));
+  if (key == "share" || key == "busy") return percent(number);
+  return value.is_number_integer() ? value.dump() : significant(number, 4);
+}
+
+/// "iteration without" of "t_iter_without_s".
+std::string heading_of(std::string key) {
+  for (const char* ending : {"_s", "_bytes"}) {
+    if (key.ends_with(ending)) key.resize(key.size() - std::string_view(ending).size());
+  }
+  if (key.starts_with("t_iter")) key = "iteration" + key.substr(6);
+  std::ranges::replace(key, '_', ' ');
+  return key;
+}
+
 /// Throws ConfigError unless each list of what was asked holds something, and stages of its plans.
 void expect_rows(const json& answer) {
   const auto expect_list = [](const json& object, const char* key) {
@@ -19,10 +46,11 @@ void expect_rows(const json& answer) {
     if (list == object.end() || (list->is_array() && !list->empty())) return;
     throw ConfigError(fmt::format("its list \"{}\" is empty, or not a list", key));
   };
-  for (const char* key : {"predictions", "rows", "plans", "trainings", "best"}) {
+  for (const char* key : {"predictions", "rows", "plans", "trainings", "best", "explanations"}) {
     expect_list(answer, key);
   }
-  if (answer.value("schema", "") != "dlscale.parallel_memory") return;
+  const std::string schema = answer.value("schema", "");
+  if (schema != "dlscale.parallel_memory" && !schema.starts_with("dlscale.stages_")) return;
   for (const json& plan : answer.at("plans")) expect_list(plan, "stages");
 }
 
@@ -61,6 +89,25 @@ std::optional<double> number_in(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return {};
   return found->get<double>();
+}
+
+Table table_of_objects(const json& objects, std::string title,
+                       const std::vector<std::string>& keys) {
+  Table table{std::move(title), {}, {}, {}};
+  table.rows.resize(objects.size());
+  for (const std::string& key : keys) {
+    const auto has_value = [&key](const json& object) {
+      return object.contains(key) && !plain(object.at(key)).empty();
+    };
+    const auto first = std::find_if(objects.begin(), objects.end(), has_value);
+    if (first == objects.end()) continue;
+    table.columns.push_back(
+        {heading_of(key), first->at(key).is_string() ? Align::left : Align::right});
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      table.rows[i].push_back({has_value(objects[i]) ? shown(key, objects[i].at(key)) : ""});
+    }
+  }
+  return table;
 }
 
 Table records_of_objects(const std::vector<json>& objects, const std::vector<std::string>& keys,

@@ -45,6 +45,11 @@ ConfigError unreadable_answer(const std::string& file, const char* what,
 /// A number of an object; absent if it is null or missing.
 std::optional<double> number_in(const nlohmann::json& object, const char* key);
 
+/// A table of flat objects with a column for each of these keys that has a value somewhere. Units
+/// follow from the endings of keys: "busy_s", "free_bytes", "share".
+Table table_of_objects(const nlohmann::json& objects, std::string title,
+                       const std::vector<std::string>& keys);
+
 /// Records of objects: a column for each of the keys that name the question, then for each value.
 /// Null is an empty cell.
 Table records_of_objects(const std::vector<nlohmann::json>& objects,

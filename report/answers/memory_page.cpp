@@ -84,16 +84,10 @@ MemoryRow row_of_training(const json& one) {
           one.at("fits").get<std::string>()};
 }
 
-/// The plan of one rank has no words.
-std::string plan_name(const json& plan) {
-  auto text = plan.at("plan").get<std::string>();
-  return text.empty() ? "data=1" : text;
-}
-
 MemoryRow row_of_plan(const json& plan) {
   const double need = plan.at("memory_bytes").get<double>();
   return {"each rank",
-          plan_name(plan),
+          plan_text(plan),
           {{"memory", need}},
           need,
           number_in(plan, "memory_low_bytes"),
@@ -107,7 +101,7 @@ MemoryRow row_of_stage(const json& plan, const json& moment) {
   const bool has_moments = moment.contains("moment");
   const long long number = moment.at("stage").get<long long>() + (has_moments ? 0 : 1);
   return {fmt::format("stage {}", number),
-          plan_name(plan),
+          plan_text(plan),
           kinds_of(moment),
           moment.at(has_moments ? "total_bytes" : "memory_bytes").get<double>(),
           {},
@@ -141,7 +135,7 @@ void append_remedies(std::vector<MemoryRemedy>& remedies, const json& plan) {
   const auto changes = plan.find("would_fit");
   if (changes == plan.end()) return;
   for (const json& one : *changes) {
-    remedies.push_back({plan_name(plan), one.at("change").get<std::string>(),
+    remedies.push_back({plan_text(plan), one.at("change").get<std::string>(),
                         one.at("t_iter_s").get<double>(), one.at("surely").get<bool>()});
   }
 }

@@ -28,11 +28,6 @@ double time_of_plan(const json& plan) {
   return plan.at("t_iter_s").get<double>();
 }
 
-std::string plan_text(const json& plan) {
-  const auto text = plan.at("plan").get<std::string>();
-  return text.empty() ? "data=1" : text;
-}
-
 /// ", for 96230": the price of a whole training; empty without one.
 std::string price_text(const json& training) {
   const auto price = number_in(training, "price");

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
 #include "report/figure/stacked_bars.hpp"
+#include "report/prediction/iteration_fields.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -20,16 +20,51 @@ namespace {
 using nlohmann::json;
 
 /// A part of an iteration: its key and a word for it.
-constexpr std::array<std::pair<const char*, const char*>, 6> iteration_parts{
-    {{"t_compute_s", "compute"},
-     {"t_layer_messages_s", "messages of layers"},
-     {"t_bubble_s", "bubble"},
-     {"t_gradients_s", "gradients"},
-     {"t_update_s", "update"},
-     {"t_memory_waits_s", "waits for memory"}}};
+struct PlanPart {
+  const char* key;
+  const char* word;
+};
+
+/// The words of a kind of answer on plans.
+struct PlanWords {
+  const char* rate;     ///< key of samples a second
+  const char* samples;  ///< "tokens/s"
+  std::vector<PlanPart> parts;
+};
+
+PlanWords words_of(const json& plan) {
+  if (plan.contains("t_layer_messages_s")) {
+    return {"tokens_per_s",
+            "tokens/s",
+            {{"t_compute_s", "compute"},
+             {"t_layer_messages_s", "messages of layers"},
+             {"t_bubble_s", "bubble"},
+             {"t_gradients_s", "gradients"},
+             {"t_update_s", "update"},
+             {"t_memory_waits_s", "waits for memory"}}};
+  }
+  if (plan.contains("t_branches_s")) {
+    return {"samples_per_s",
+            "samples/s",
+            {{"t_serial_s", "serial layers"},
+             {"t_branches_s", "branches"},
+             {"t_branch_messages_s", "entries and exits"},
+             {"t_gradients_s", "gradients"},
+             {"t_update_s", "update"}}};
+  }
+  return {"samples_per_s",
+          "samples/s",
+          {{"t_compute_s", "compute"},
+           {"t_unequal_s", "unequal stages"},
+           {"t_bubble_s", "bubble"},
+           {"t_stage_messages_s", "messages between stages"},
+           {"t_strips_s", "messages of strips"},
+           {"t_gradients_s", "gradients and update"},
+           {"t_input_s", "input"}}};
+}
 
 double rate_of(const json& plan) {
-  return plan.at("tokens_per_s").get<double>();
+  return plan.at(words_of(plan).rate).get<double>();
 }
 
 std::string ranks_text(const json& plan) {
@@ -37,13 +72,14 @@ std::string ranks_text(const json& plan) {
 }
 
 std::string rate_text(const json& plan) {
-  return significant(rate_of(plan), 4) + " tokens/s";
+  return fmt::format("{} {}", significant(rate_of(plan), 4), words_of(plan).samples);
 }
 
 /// Whether the plan fits the device, as a clause.
 std::string fit_clause(const json& plan) {
   const auto fits = plan.at("fits").get<std::string>();
   if (fits == "yes") return "it fits the memory";
+  if (fits == "unknown") return "whether it fits is unknown";
   return fits == "no" ? "it does not fit the memory" : "it may not fit the memory";
 }
 
@@ -51,8 +87,8 @@ Tile memory_tile(const json& plan) {
   const auto fits = plan.at("fits").get<std::string>();
   const auto low = number_in(plan, "memory_low_bytes");
   const auto high = number_in(plan, "memory_high_bytes");
-  std::string detail =
-      fmt::format("of {}", gigabytes(plan.at("device_memory_bytes").get<double>()));
+  const double device = plan.at("device_memory_bytes").get<double>();
+  std::string detail = device > 0 ? "of " + gigabytes(device) : "of an unknown capacity";
   if (low && high) detail = fmt::format("{} to {} ", gigabytes(*low), gigabytes(*high)) + detail;
   return {"Memory of a rank", gigabytes(plan.at("memory_bytes").get<double>()), detail,
           fits == "yes"  ? Tone::good
@@ -60,19 +96,46 @@ Tile memory_tile(const json& plan) {
                          : Tone::caution};
 }
 
+/// FLOP utilisation, speed-up over one device, or the gain over data parallelism.
+Tile worth_tile(const json& plan) {
+  if (const auto share = number_in(plan, "model_flop_utilisation")) {
+    const json& framework = plan.at("framework");
+    return {"FLOP utilisation", percent(*share),
+            framework.is_string() ? framework.get<std::string>() : "", Tone::plain};
+  }
+  if (const auto gain = number_in(plan, "gain")) {
+    return {"Gain over data parallelism", significant(*gain, 3) + " ×", "on as many ranks",
+            Tone::plain};
+  }
+  const auto speedup = number_in(plan, "speedup");
+  if (!speedup) return {"Speed-up", "–", "measured points do not say it", Tone::plain};
+  return {"Speed-up over one device",
+          speedup_text(*speedup, number_in(plan, "speedup_low"), number_in(plan, "speedup_high")),
+          "efficiency " + percent(plan.at("efficiency").get<double>()), Tone::plain};
+}
+
 std::vector<Tile> tiles_of_plan(const json& plan) {
   const double time = plan.at("t_iter_s").get<double>();
-  const double messages = plan.at("t_layer_messages_s").get<double>();
+  const PlanWords words = words_of(plan);
+  const PlanPart& most = *std::ranges::max_element(
+      words.parts, {}, [&plan](const PlanPart& part) { return plan.at(part.key).get<double>(); });
   return {{"Iteration", to_text(Seconds(time)), iteration_ends(plan), Tone::plain},
           {"Throughput", rate_text(plan),
-           fmt::format("{}, {} sequences", ranks_text(plan), plan.at("global_batch").dump()),
+           fmt::format("{}, {} samples", ranks_text(plan), plan.at("global_batch").dump()),
            Tone::plain},
-          {"FLOP utilisation", percent(plan.at("model_flop_utilisation").get<double>()),
-           plan.at("framework").is_string() ? plan.at("framework").get<std::string>() : "",
-           Tone::plain},
+          worth_tile(plan),
           memory_tile(plan),
           {"Bound by", plan.at("bound").get<std::string>(),
-           fmt::format("messages of layers {}", percent(messages / time)), Tone::plain}};
+           fmt::format("{} {} of the iteration", most.word,
+                       percent(plan.at(most.key).get<double>() / time)),
+           Tone::plain}};
+}
+
+/// Whether a part takes time in any of the plans.
+bool takes_time(const json& plans, const PlanPart& part) {
+  return std::any_of(plans.begin(), plans.end(), [&part](const json& plan) {
+    return plan.at(part.key).get<double>() > 1e-6 * plan.at("t_iter_s").get<double>();
+  });
 }
 
 /// A bar for each plan; plans of the same layout differ in ranks.
@@ -82,12 +145,13 @@ std::optional<Figure> parts_of_plans(const json& plans) {
   bars.unit = "s";
   bars.factor = 1;
   for (const json& plan : plans) {
-    figure::StackedBar bar{ranks_text(plan), plan.at("plan").get<std::string>()};
+    figure::StackedBar bar{ranks_text(plan), plan_text(plan)};
     bar.low = number_in(plan, "t_iter_low_s");
     bar.high = number_in(plan, "t_iter_high_s");
     bar.total = plan.at("t_iter_s").get<double>();
-    for (const auto& [key, word] : iteration_parts) {
-      bar.parts.push_back({word, plan.at(key).get<double>()});
+    for (const PlanPart& part : words_of(plan).parts) {
+      if (takes_time(plans, part))
+        bar.parts.push_back({part.word, plan.at(part.key).get<double>()});
     }
     bars.bars.push_back(std::move(bar));
   }
@@ -95,25 +159,26 @@ std::optional<Figure> parts_of_plans(const json& plans) {
 }
 
 Table plans_table(const json& plans) {
+  const Tile worth = worth_tile(plans.at(0));
   Table table{"Plans",
               {{"plan", Align::left},
                {"ranks"},
                {"iteration"},
                {"90 % interval"},
-               {"tokens/s"},
-               {"FLOP utilisation"},
+               {words_of(plans.at(0)).samples},
+               {worth.name},
                {"memory"},
                {"fits", Align::left},
                {"bound by", Align::left}},
               {},
               {}};
   for (const json& plan : plans) {
-    table.rows.push_back({{plan.at("plan").get<std::string>()},
+    table.rows.push_back({{plan_text(plan)},
                           {plan.at("ranks").dump()},
                           {to_text(Seconds(plan.at("t_iter_s").get<double>()))},
                           {iteration_ends(plan)},
                           {significant(rate_of(plan), 4)},
-                          {percent(plan.at("model_flop_utilisation").get<double>())},
+                          {worth_tile(plan).value},
                           {gigabytes(plan.at("memory_bytes").get<double>())},
                           {plan.at("fits").get<std::string>()},
                           {plan.at("bound").get<std::string>()}});
@@ -121,18 +186,31 @@ Table plans_table(const json& plans) {
   return table;
 }
 
+/// What each stage of a pipeline does; empty without stages.
+std::vector<Table> stage_tables(const json& plans) {
+  std::vector<Table> tables;
+  for (const json& plan : plans) {
+    const auto stages = plan.find("stages");
+    if (stages == plan.end()) continue;
+    tables.push_back(table_of_objects(*stages,
+                                      "Times of a micro-batch by stage, from 0: " + plan_text(plan),
+                                      {"stage", "layers", "forward_s", "backward_s", "message_s",
+                                       "reduce_s", "busy", "in_flight"}));
+  }
+  return tables;
+}
+
 /// The fastest plan that fits; with several plans it is named, or it is said that none does.
 std::string verdict_of_plans(const json& plans, const json& best) {
-  const std::string told = fmt::format("{} on {}: an iteration takes {}, bound by {}; {}",
-                                       rate_text(best), ranks_text(best), iteration_text(best),
-                                       best.at("bound").get<std::string>(), fit_clause(best));
-  if (plans.size() == 1) return told + ".";
   const auto fits = best.at("fits").get<std::string>();
-  return fmt::format("{} {}: {}.",
-                     fits == "yes"  ? "Fastest of those that fit is"
-                     : fits == "no" ? "None fits; fastest is"
-                                    : "None surely fits; fastest of those that may is",
-                     best.at("plan").get<std::string>(), told);
+  const char* opening = plans.size() == 1 ? "By"
+                        : fits == "yes"   ? "Fastest of those that fit is"
+                        : fits == "no"    ? "None fits; fastest is"
+                                          : "None surely fits; fastest of those that may is";
+  return fmt::format("{} {} on {}{} an iteration takes {}, {}, bound by {}; {}.", opening,
+                     plan_text(best), ranks_text(best), plans.size() == 1 ? "," : ":",
+                     iteration_text(best), rate_text(best), best.at("bound").get<std::string>(),
+                     fit_clause(best));
 }
 
 Page page_of_plans(const json& answer) {
@@ -152,7 +230,13 @@ Page page_of_plans(const json& answer) {
     page.picture = figure->name;
     page.figures.push_back(std::move(*figure));
   }
-  page.sections = {{"plans", "All plans", {plans_table(plans)}}, notes_section(answer)};
+  page.sections = {{"plans", "All plans", {plans_table(plans)}}};
+  if (std::vector<Table> stages = stage_tables(plans); !stages.empty()) {
+    Section section{"stages", "Stages", {}};
+    for (Table& table : stages) section.blocks.emplace_back(std::move(table));
+    page.sections.push_back(std::move(section));
+  }
+  page.sections.push_back(notes_section(answer));
   return page;
 }
 
@@ -172,10 +256,14 @@ AnswerPage parallel_prediction_page(const std::string& text, const std::string& 
   return page_of_answer(text, file, "predictions of plans", [](const json& answer) {
     AnswerPage made{page_of_plans(answer), {}};
     const json& plans = answer.at("plans");
+    std::vector<std::string> values{"t_iter_s", words_of(plans.at(0)).rate, "memory_bytes"};
+    for (const char* end : {"t_iter_low_s", "t_iter_high_s"}) {
+      if (plans.at(0).contains(end)) values.emplace_back(end);
+    }
     made.document.tables = {plans_table(plans)};
-    made.document.records = records_of_objects(
-        {plans.begin(), plans.end()}, {"network", "cluster", "plan", "ranks", "global_batch"},
-        {"t_iter_s", "t_iter_low_s", "t_iter_high_s", "tokens_per_s", "memory_bytes"});
+    made.document.records =
+        records_of_objects({plans.begin(), plans.end()},
+                           {"network", "cluster", "plan", "ranks", "global_batch"}, values);
     return made;
   });
 }

@@ -24,6 +24,11 @@ std::string ends_of(const nlohmann::json& plan) {
 
 }  // namespace
 
+std::string plan_text(const nlohmann::json& plan) {
+  auto text = plan.at("plan").get<std::string>();
+  return text.empty() ? "data=1" : text;
+}
+
 std::string iteration_text(const nlohmann::json& plan) {
   const std::string ends = ends_of(plan);
   return to_text(Seconds(plan.at("t_iter_s").get<double>())) +

@@ -10,6 +10,9 @@ namespace dlscale::report {
 
 // Words of plans in JSON that their pages share.
 
+/// The plan as command lines have it; "data=1" for one rank, whose plan has no words.
+std::string plan_text(const nlohmann::json& plan);
+
 /// "1.91 s (90 % interval 1.52 s to 2.72 s)"; without the bracket if an end is null.
 std::string iteration_text(const nlohmann::json& plan);
 

@@ -383,6 +383,8 @@ Json explanation_json(const ParallelExplanation& one) {
           {"plan", one.plan},
           {"gpus", one.gpus},
           {"t_iter_s", number(one.answer.seconds())},
+          {"t_iter_low_s", number(one.answer.low())},
+          {"t_iter_high_s", number(one.answer.high())},
           {"t_simulated_s", one.timeline ? number(one.timeline->iteration.si()) : Json(nullptr)},
           {"parts", list_of(part_fields(), part_rows(one))},
           {"improvements", list_of(improvement_fields(one), one.improvements)},

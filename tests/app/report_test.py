@@ -80,6 +80,41 @@ class Predictions(Report):
             answer.write_text(answer.read_text().replace('"network"', '"net"'))
             self.assert_refused(self.report(answer), 2, "that can be read")
 
+    def test_every_answer_of_predict_on_plans_has_a_page_whose_commands_run(self):
+        cnn = ["--network", "alexnet", "--cluster", "v100x16_ib100", "--ranks", "4", "--global-batch", "64"]
+        stages = [*cnn, "--parallel", "stages=2"]
+        llm = ["--network", "llama2_7b", "--cluster", "dgx_a100", "--ranks", "8", "--global-batch", "16", "--framework", "megatron",
+               "--parallel", "tensor=4,micro_batch=1"]
+        for words, question, figure in (
+                (stages, "How fast does alexnet train on v100x16_ib100?", "iteration"),
+                ([*stages, "--fits"], "How fast does alexnet train on v100x16_ib100?", "iteration"),
+                ([*stages, "--memory"], "Does alexnet fit the memory of v100x16_ib100?", "memory"),
+                ([*stages, "--explain"], "How fast does alexnet train on v100x16_ib100?", "iteration"),
+                (["--network", "t5_large", "--sequence", "64", "--cluster", "lassen", "--ranks", "8", "--global-batch", "64",
+                  "--parallel", "branches=4"], "How fast does t5_large train on lassen?", "iteration"),
+                ([*llm, "--fits"], "Does llama2_7b fit the memory of dgx_a100?", "memory"),
+                ([*llm, "--explain"], "What would train llama2_7b faster on dgx_a100?", "changes"),
+                ([*cnn, "--explain"], "What would train alexnet faster on v100x16_ib100?", "changes")):
+            answer = self.folder / "answer.json"
+            answer.unlink(missing_ok=True)
+            made = run("predict", *words, "--format", "json", "-o", answer)
+            self.assertIn(made.returncode, (0, 2), made.stderr)  # 2: does not fit
+            made = self.report(answer)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            text = self.text()
+            self.assertIn(f"\n# {question}\n", text)
+            self.assertIn(f"](<{figure}.svg>)", text)
+            self.assertTrue(self.commands(), words)
+            for command in self.commands():
+                self.assertEqual(run(*command).returncode, 0, shlex.join(command))
+            answer.write_text(answer.read_text().replace('"network"', '"net"'))
+            self.assert_refused(self.report(answer), 2, "that can be read")
+
+    def test_an_answer_without_a_page_says_what_makes_one(self):
+        answer = self.folder / "layers.json"
+        self.assertEqual(run("predict", "--network", "alexnet", "--cluster", "p40x16", "--layers", "--format", "json", "-o", answer).returncode, 0)
+        self.assert_refused(self.report(answer), 2, "(dlscale.layers) that has no page. A page on iterations is made of")
+
     def commands(self):
         return [shlex.split(line) for line in re.findall(r"^dlscale ((?:predict|plan) .*)$", self.text(), re.MULTILINE)]
 
@@ -163,7 +198,7 @@ class Predictions(Report):
         run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--batch", "32,64", "--memory", "--format", "json", "-o", answer)
         made = self.report(answer)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertIn("**Yes: with batch 64, a rank needs ", self.text())
+        self.assertIn("**2 of 2 batches fit; the largest that fits is 64: ", self.text())
 
     def test_an_answer_of_compare_has_a_page(self):
         files = [self.folder / f"{name}.jsonl" for name in "ab"]
