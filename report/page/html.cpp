@@ -336,8 +336,4 @@ std::vector<TextFile> html_files(const Page& page) {
   return files;
 }
 
-std::string html(const Page& page) {
-  return html_files(page).front().text;
-}
-
 }  // namespace dlscale::report

@@ -57,16 +57,13 @@ struct TextFile {
 std::vector<TextFile> html_files(const Page& page);
 inline constexpr std::size_t most_rows_within = 500;
 
-/// The text of index.html alone.
-std::string html(const Page& page);
-
 /// The same in Markdown, README.md first; figures are links to `Figure::file`. Tables by layer are
 /// separate files in layers/, and large tables of messages in messages/. README.md links them, and
 /// each is small enough for a code host to show.
 std::vector<TextFile> markdown(const Page& page);
 
-/// Whether a file that begins with this text was written by html() or markdown(), of this version
-/// or an earlier one.
+/// Whether a file that begins with this text was written by html_files() or markdown(), of this
+/// version or an earlier one.
 bool is_page_text(std::string_view start);
 
 }  // namespace dlscale::report

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "report/page/page.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::report {
@@ -32,6 +33,11 @@ inline std::string cell(const Table& table, std::size_t row, const std::string& 
   }
   ADD_FAILURE() << "no column " << heading << " in " << table.title;
   return "";
+}
+
+/// The text of a page's index.html.
+inline std::string html(const Page& page) {
+  return html_files(page).front().text;
 }
 
 }  // namespace dlscale::report
