@@ -14,6 +14,8 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -63,7 +65,25 @@ struct ReportOptions {
   FurtherForms further;
 };
 
-/// The named machine file, or the one in a folder of results; nothing if there is none.
+bool is_machine_name(const fs::path& file) {
+  return file.filename() == "machine.json" || file.filename() == "machine.json.gz";
+}
+
+/// The machine files below folders of results.
+std::set<fs::path> machine_files_below(const std::vector<std::string>& paths) {
+  std::set<fs::path> files;
+  for (const std::string& path : paths) {
+    std::error_code error;  // an unreadable folder has none
+    fs::recursive_directory_iterator entry(path, error);
+    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+      if (is_machine_name(entry->path())) files.insert(entry->path());
+    }
+  }
+  return files;
+}
+
+/// The named machine file, or the one in a folder of results, or the only one below them; nothing
+/// if there is none, or several.
 std::optional<fs::path> machine_file(const ReportOptions& options) {
   if (!options.machine.empty()) return options.machine;
   for (const std::string& path : options.results) {
@@ -72,7 +92,8 @@ std::optional<fs::path> machine_file(const ReportOptions& options) {
       if (fs::exists(fs::path(path) / name, error)) return fs::path(path) / name;
     }
   }
-  return std::nullopt;
+  const std::set<fs::path> below = machine_files_below(options.results);
+  return below.size() == 1 ? std::optional(*below.begin()) : std::nullopt;
 }
 
 ConfigError no_machine(const report::ReportInput& input) {
@@ -87,8 +108,8 @@ ConfigError no_machine(const report::ReportInput& input) {
         "--machine.");
   }
   return ConfigError(
-      "No machine.json is beside the results, and nothing among them of which a page without "
-      "one tells (convolutions by algorithm, caches, memory, arithmetic, messages of training). "
+      "No machine.json is beside the results, and they hold nothing that a page shows without one: "
+      "convolutions by algorithm, caches, memory, arithmetic, or messages of training. "
       "Name the file of dlscale calibrate with --machine, or more results.");
 }
 

@@ -1,11 +1,14 @@
 """dlscale report of suites of cells, with histories and of histories alone, as a shell sees it."""
 
 import json
+import pathlib
 import re
 import shlex
+import tarfile
 
 from program import ProgramTest, main, run
 
+QUICKSTART = pathlib.Path(__file__).parents[1] / "golden" / "input" / "quickstart.tar.xz"
 GEMM = "bench gemm --backend reference --samples 6 --warm-ups 1 --sizes {m}x8x8 -o {result}"
 
 
@@ -199,6 +202,17 @@ class Predictions(Report):
         made = self.report(answer)
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertIn("**2 of 2 batches fit; the largest that fits is 64: ", self.text())
+
+    def test_the_only_machine_below_a_folder_predicts_its_trainings(self):
+        study = self.folder / "study"
+        with tarfile.open(QUICKSTART) as results:
+            results.extractall(study / "run")
+            results.extractall(self.folder / "again")
+        made = self.report(study)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("How well is training on", self.text())
+        (self.folder / "again").rename(study / "again")
+        self.assert_refused(self.report(study), 2, "No machine.json is beside the results. Name the file")
 
     def test_an_answer_of_compare_has_a_page(self):
         files = [self.folder / f"{name}.jsonl" for name in "ab"]
