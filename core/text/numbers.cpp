@@ -74,6 +74,13 @@ std::string exact(double value) {
   return fmt::format("{}", value);
 }
 
+std::string grouped(long long count) {
+  std::string text = std::to_string(count);
+  const std::size_t first = count < 0 ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
 std::string counted(long long count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

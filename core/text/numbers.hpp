@@ -32,6 +32,9 @@ std::string scientific(double value);
 /// The shortest decimal that reads back as the same double, for CSV. Requires a finite value.
 std::string exact(double value);
 
+/// "140,000".
+std::string grouped(long long count);
+
 /// "1 rank", "2 ranks".
 std::string counted(long long count, const std::string& noun);
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -28,10 +29,10 @@ double time_of_plan(const json& plan) {
   return plan.at("t_iter_s").get<double>();
 }
 
-/// ", for 96230": the price of a whole training; empty without one.
+/// ", for 96,231": the price of a whole training; empty without one.
 std::string price_text(const json& training) {
   const auto price = number_in(training, "price");
-  return price ? fmt::format(", for {}", significant(*price, 4)) : "";
+  return price ? ", for " + grouped(std::llround(*price)) : "";
 }
 
 /// The time and price of the whole training by the best plan; empty if only iterations were asked
@@ -67,8 +68,8 @@ std::vector<Tile> tiles_of_best(const json& answer) {
           {"Memory of a rank", gigabytes(best.at("memory_bytes").get<double>()),
            fmt::format("at most {}", gigabytes(best.at("memory_high_bytes").get<double>())),
            Tone::plain},
-          {"Plans timed", answer.at("timed").dump(),
-           fmt::format("{} more do not fit", answer.at("not_fitting").dump()), Tone::plain}};
+          {"Plans timed", grouped(answer.at("timed").get<long long>()),
+           grouped(answer.at("not_fitting").get<long long>()) + " more do not fit", Tone::plain}};
 }
 
 /// "tensor=2": the keys of a plan and their values, with its framework.

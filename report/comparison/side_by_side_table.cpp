@@ -42,8 +42,10 @@ Table times_table(const SideBySide& all) {
   table.notes = {
       "median over repeats of the median over samples; a ratio above 1 is slower (worse)"};
   if (all.alone > 0) {
-    table.notes.push_back(fmt::format("{} stand in one column only and are left out",
-                                      counted(static_cast<long long>(all.alone), "measurement")));
+    table.notes.push_back(
+        fmt::format("{} measurement{} in one column only: dlscale report FOLDER lists those of a "
+                    "folder",
+                    grouped(static_cast<long long>(all.alone)), all.alone == 1 ? " is" : "s are"));
   }
   return table;
 }

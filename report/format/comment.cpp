@@ -14,6 +14,7 @@
 #include "core/base/display_width.hpp"
 #include "core/base/error.hpp"
 #include "core/base/printable.hpp"
+#include "core/text/numbers.hpp"
 #include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/markdown.hpp"
@@ -82,9 +83,14 @@ std::string counts(const Table& table, std::size_t verdict) {
   return text;
 }
 
+std::string grouped_count(std::size_t count) {
+  return grouped(static_cast<long long>(count));
+}
+
 /// The table with as many rows as fit in `room` bytes and the number of rows left out; its notes if
 /// it has no rows.
 std::string fitted(Table table, std::size_t room) {
+  constexpr const char* where = "the page of `dlscale report` lists all";
   const bool is_list = table.rows.empty();
   const std::size_t all = is_list ? table.notes.size() : table.rows.size();
   std::size_t fit = all;
@@ -96,11 +102,11 @@ std::string fitted(Table table, std::size_t room) {
     } else {
       table.rows.resize(fit);
     }
-    text = markdown_table(table) + fmt::format("\n{} more\n", all - fit);
+    text = markdown_table(table) + fmt::format("\n{} more: {}\n", grouped_count(all - fit), where);
   }
-  return text.size() > room
-             ? fmt::format("{} {} do not fit here\n", all, is_list ? "lines" : "rows")
-             : text;
+  return text.size() > room ? fmt::format("{} {} do not fit here: {}\n", grouped_count(all),
+                                          is_list ? "lines" : "rows", where)
+                            : text;
 }
 
 /// Appends what fits between two texts, and leaves `kept` bytes for what follows.
@@ -117,7 +123,7 @@ std::size_t lines_of(const Table& table) {
 /// A comment in the making, and the lines that readers see of it.
 struct Comment {
   std::string text;
-  std::size_t open_lines = 1;   ///< the headline
+  std::size_t open_lines = 1;  ///< the headline
   std::size_t kept_lines = 0;  ///< a summary for each table that follows
   std::vector<std::pair<std::string, Table>> folded;
 

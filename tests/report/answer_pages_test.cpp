@@ -245,7 +245,7 @@ TEST(ParallelPlanPage, SaysWhatAWholeTrainingTakes) {
                           {"price", 2500}}};
   const std::string verdict = parallel_plan_page(answer.dump(), "plan.json").page.verdict;
   EXPECT_TRUE(verdict.ends_with(
-      " The whole training takes 10.0 days (90 % interval 9.00 to 11.0 days), for 2500."))
+      " The whole training takes 10.0 days (90 % interval 9.00 to 11.0 days), for 2,500."))
       << verdict;
 }
 

@@ -26,6 +26,13 @@ std::size_t column(const Table& table, const std::string& heading) {
   return static_cast<std::size_t>(found - table.columns.begin());
 }
 
+TEST(Grouped, PutsACommaBetweenThousands) {
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(140'000), "140,000");
+  EXPECT_EQ(grouped(-1'234'567), "-1,234,567");
+}
+
 TEST(Numbers, KeepSoManySignificantDigits) {
   EXPECT_EQ(significant(1234.5, 4), "1234");
   EXPECT_EQ(significant(12.345, 4), "12.35");
