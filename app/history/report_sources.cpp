@@ -184,7 +184,7 @@ report::NoiseFinding noise_of(const fs::path& path) {
 }
 
 bool is_prediction_file(const std::string& path) {
-  return has_schema(path, "dlscale.prediction");
+  return has_schema(path, "dlscale.prediction") || has_schema(path, "dlscale.sweep");
 }
 
 std::string last_part(const std::string& path) {

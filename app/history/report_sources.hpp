@@ -21,7 +21,8 @@ bool is_noise_file(const std::string& path);
 /// The result of a gate ("dlscale.gate") that a path is, or has as gate.json; empty if none.
 std::string gate_file(const std::string& path);
 
-/// The paths of measurements: all except files of predictions ("dlscale.prediction").
+/// The paths of measurements: all except files of predictions ("dlscale.prediction",
+/// "dlscale.sweep").
 std::vector<std::string> measured_paths(const std::vector<std::string>& paths);
 
 /// A source for each path, named by the part of the path that distinguishes it. Throws ConfigError

@@ -283,7 +283,7 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
     const std::string framework = framework_of(json);
-    for (const nlohmann::json& each : json.at("predictions")) {
+    for (const nlohmann::json& each : json.at(json.contains("rows") ? "rows" : "predictions")) {
       const nlohmann::json& run = each.at("run");
       ResultSource::Predicted one;
       for (const char* key : {"network", "dtype", "schedule"}) {

@@ -62,8 +62,8 @@ struct SideBySide {
 /// the median over repeats of the median over samples; only rows with status ok or unstable count.
 SideBySide side_by_side(const std::vector<ResultSource>& sources);
 
-/// The predictions in a document with the schema of a prediction. Throws ConfigError that names
-/// the file for another schema, or a missing or mistyped value.
+/// The predictions in a document with the schema of a prediction or sweep. Throws ConfigError that
+/// names the file for another schema, or a missing or mistyped value.
 std::vector<ResultSource::Predicted> predictions_of(std::string_view text, const std::string& name);
 
 /// All trainings with network, device, software and batch, the fastest of each question first;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -395,6 +397,16 @@ TEST(SideBySide, TakesPredictionsAsAColumn) {
   EXPECT_EQ(all.timings.back().device, curve.front().run.cluster);
   EXPECT_EQ(all.timings.back().basis, "predicted");
   EXPECT_EQ(all.alone, curve.size() - 1);
+}
+
+TEST(SideBySide, TakesSweepsAsPredictions) {
+  nlohmann::json sweep = nlohmann::json::parse(prediction_document(samples::curve("vgg16")).json());
+  sweep["rows"] = sweep["predictions"];
+  sweep.erase("predictions");
+  sweep["options"]["framework"] = {"horovod"};
+  const auto predicted = predictions_of(sweep.dump(), "sweep.json");
+  ASSERT_FALSE(predicted.empty());
+  EXPECT_EQ(predicted.front().framework, "horovod");
 }
 
 TEST(SideBySide, RefusesPredictionsThatAreNone) {
