@@ -78,14 +78,14 @@ Explained explained_plan(const json& one) {
       *std::max_element(parts.begin(), parts.end(), [](const json& a, const json& b) {
         return a.at("share").get<double>() < b.at("share").get<double>();
       });
-  return {one.at("network").get<std::string>(),
-          one.at("cluster").get<std::string>(),
-          fmt::format("{} by {}", counted(one.at("gpus").get<long long>(), "rank"),
-                      one.at("plan").get<std::string>()),
-          one,
-          fmt::format("{} ({} of it)", most.at("part").get<std::string>(),
-                      percent(most.at("share").get<double>())),
-          std::move(changes)};
+  return {
+      one.at("network").get<std::string>(),
+      one.at("cluster").get<std::string>(),
+      fmt::format("{} by {}", counted(one.at("gpus").get<long long>(), "rank"), plan_words(one)),
+      one,
+      fmt::format("{} ({} of it)", most.at("part").get<std::string>(),
+                  percent(most.at("share").get<double>())),
+      std::move(changes)};
 }
 
 Explained explained(const json& one) {
@@ -138,9 +138,10 @@ std::optional<Figure> changes_figure(const Explained& one) {
                            "samples a second, × those of now (more is better)", ""};
   bars.unit = "×";
   bars.factor = 1;
-  bars.bars.push_back({"now", "", {{"samples a second", 1}}});
+  bars.bars.push_back({"", "now", {{"samples a second", 1}}});
   for (const ExplainedChange& change : helpful(one)) {
-    bars.bars.push_back({change.change, "", {{"samples a second", 1 + *change.gain}}});
+    bars.bars.push_back(
+        {signed_percent(*change.gain), change.change, {{"samples a second", 1 + *change.gain}}});
     bars.bars.back().remark = change.fits == "unsure" ? "may not fit" : "";
   }
   return figure::stacked_bars(bars);

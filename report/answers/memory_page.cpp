@@ -87,7 +87,7 @@ MemoryRow row_of_training(const json& one) {
 MemoryRow row_of_plan(const json& plan) {
   const double need = plan.at("memory_bytes").get<double>();
   return {"each rank",
-          plan_text(plan),
+          plan_words(plan),
           {{"memory", need}},
           need,
           number_in(plan, "memory_low_bytes"),
@@ -101,7 +101,7 @@ MemoryRow row_of_stage(const json& plan, const json& moment) {
   const bool has_moments = moment.contains("moment");
   const long long number = moment.at("stage").get<long long>() + (has_moments ? 0 : 1);
   return {fmt::format("stage {}", number),
-          plan_text(plan),
+          plan_words(plan),
           kinds_of(moment),
           moment.at(has_moments ? "total_bytes" : "memory_bytes").get<double>(),
           {},
@@ -135,7 +135,7 @@ void append_remedies(std::vector<MemoryRemedy>& remedies, const json& plan) {
   const auto changes = plan.find("would_fit");
   if (changes == plan.end()) return;
   for (const json& one : *changes) {
-    remedies.push_back({plan_text(plan), one.at("change").get<std::string>(),
+    remedies.push_back({plan_words(plan), one.at("change").get<std::string>(),
                         one.at("t_iter_s").get<double>(), one.at("surely").get<bool>()});
   }
 }

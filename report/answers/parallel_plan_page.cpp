@@ -54,7 +54,7 @@ std::string verdict_of_plan(const json& answer) {
   return fmt::format(
       "Best by {} on {} with {} is {}: an iteration takes {}, {} tokens/s.{}",
       answer.at("objective").get<std::string>(), counted(best.at("gpus").get<long long>(), "GPU"),
-      best.at("framework").get<std::string>(), plan_text(best), iteration_text(best),
+      best.at("framework").get<std::string>(), plan_words(best), iteration_text(best),
       significant(best.at("tokens_per_s").get<double>(), 4), training_sentence(answer));
 }
 

@@ -208,7 +208,7 @@ std::string verdict_of_plans(const json& plans, const json& best) {
                         : fits == "no"    ? "None fits; fastest is"
                                           : "None surely fits; fastest of those that may is";
   return fmt::format("{} {} on {}{} an iteration takes {}, {}, bound by {}; {}.", opening,
-                     plan_text(best), ranks_text(best), plans.size() == 1 ? "," : ":",
+                     plan_words(best), ranks_text(best), plans.size() == 1 ? "," : ":",
                      iteration_text(best), rate_text(best), best.at("bound").get<std::string>(),
                      fit_clause(best));
 }

@@ -29,6 +29,15 @@ std::string plan_text(const nlohmann::json& plan) {
   return text.empty() ? "data=1" : text;
 }
 
+std::string plan_words(const nlohmann::json& plan) {
+  std::string words;
+  for (const char letter : plan_text(plan)) {
+    words += letter;
+    if (letter == ',') words += ' ';
+  }
+  return words;
+}
+
 std::string iteration_text(const nlohmann::json& plan) {
   const std::string ends = ends_of(plan);
   return to_text(Seconds(plan.at("t_iter_s").get<double>())) +

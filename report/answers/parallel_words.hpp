@@ -13,6 +13,9 @@ namespace dlscale::report {
 /// The plan as command lines have it; "data=1" for one rank, whose plan has no words.
 std::string plan_text(const nlohmann::json& plan);
 
+/// The same in prose, where lines may break: "tensor=4, zero=1".
+std::string plan_words(const nlohmann::json& plan);
+
 /// "1.91 s (90 % interval 1.52 s to 2.72 s)"; without the bracket if an end is null.
 std::string iteration_text(const nlohmann::json& plan);
 

@@ -64,13 +64,13 @@ Table unranked_table(const Ranking& ranking) {
 }
 
 std::optional<Figure> ranking_figure(const Ranking& ranking) {
-  figure::StackedBars bars{"standings", "Time against the fastest column",
-                           "time against the fastest, × (more is worse)",
-                           ranking.compared == 1 ? "" : "least to most of a measurement"};
+  figure::StackedBars bars{
+      "standings", "Time against the fastest column, and where a column is fastest",
+      "time against the fastest, × (more is worse)", ranking.compared == 1 ? "" : "least to most"};
   bars.unit = "×";
   bars.factor = 1;
   for (const Standing& one : ranking.ranked) {
-    figure::StackedBar bar{fastest_text(one, ranking), one.column};
+    figure::StackedBar bar{fmt::format("{} of {}", one.fastest, ranking.compared), one.column};
     bar.parts = {{"time against the fastest", one.ratio}};
     if (ranking.compared > 1) {
       bar.low = one.least;

@@ -181,7 +181,7 @@ TEST(MemoryPage, NamesThePlanItsFullestStageAndAChangeThatFits) {
   answer["plans"].push_back(memory_of_plan("stages=2,zero=1", 0.5e9, "yes"));
   const Page two = memory_page(answer.dump(), "memory.json").page;
   EXPECT_EQ(two.verdict,
-            "1 of 2 plans fits; least memory needs stages=2,zero=1: 0.500 GB (90 % interval 0.450 "
+            "1 of 2 plans fits; least memory needs stages=2, zero=1: 0.500 GB (90 % interval 0.450 "
             "GB to 0.600 GB) of 1.00 GB.");
 }
 
@@ -225,7 +225,7 @@ TEST(ParallelPlanPage, NamesTheWholePlanAndEveryPoint) {
   const AnswerPage made = parallel_plan_page(plan_search().dump(), "plan.json");
   expect_first_screen(made.page);
   EXPECT_EQ(made.page.verdict.find("Best by time on 32 GPUs with megatron is "
-                                   "data=8,tensor=4,micro_batch=2,zero=1: an iteration takes 1"),
+                                   "data=8, tensor=4, micro_batch=2, zero=1: an iteration takes 1"),
             0U)
       << made.page.verdict;
   const Table& points = made.page.figures.front().data;
