@@ -16,8 +16,8 @@ struct AnswerKind {
   std::vector<report::NextStep> (*steps)(const std::string& text, const report::AnswerPage& made);
 };
 
-/// The kind of a file; null if it holds something else. Throws ConfigError for a kind without a page, and
-/// says which command makes one.
+/// The kind of a file; null if it holds something else. Throws ConfigError for a kind without a
+/// page, and says which command makes one.
 const AnswerKind* answer_kind(const std::string& path);
 
 }  // namespace dlscale::app

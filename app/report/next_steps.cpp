@@ -338,7 +338,9 @@ std::vector<NextStep> steps_of_side_by_side(const std::vector<std::string>& sour
   return {{"Keep every time for a spreadsheet, the fastest of each training first:",
            report + " --format csv -o page > side_by_side.csv"},
           {"Keep it for plots/side_by_side.py, which draws one slide:",
-           report + " --format json -o page > side_by_side.json"}};
+           report + " --format json -o page > side_by_side.json"},
+          {"See what one of them holds alone:",
+           fmt::format("dlscale report {} -o page", shell_word(sources.front()))}};
 }
 
 std::vector<NextStep> steps_of_results(const report::ReportInput& input,

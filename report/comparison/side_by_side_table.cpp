@@ -42,10 +42,9 @@ Table times_table(const SideBySide& all) {
   table.notes = {
       "median over repeats of the median over samples; a ratio above 1 is slower (worse)"};
   if (all.alone > 0) {
-    table.notes.push_back(
-        fmt::format("{} measurement{} in one column only: dlscale report FOLDER lists those of a "
-                    "folder",
-                    grouped(static_cast<long long>(all.alone)), all.alone == 1 ? " is" : "s are"));
+    table.notes.push_back(fmt::format(
+        "{} measurement{} in one column only, and on the page of that column's folder alone",
+        grouped(static_cast<long long>(all.alone)), all.alone == 1 ? " is" : "s are"));
   }
   return table;
 }

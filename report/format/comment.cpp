@@ -90,7 +90,7 @@ std::string grouped_count(std::size_t count) {
 /// The table with as many rows as fit in `room` bytes and the number of rows left out; its notes if
 /// it has no rows.
 std::string fitted(Table table, std::size_t room) {
-  constexpr const char* where = "the page of `dlscale report` lists all";
+  constexpr const char* where = "the page of this report lists all";
   const bool is_list = table.rows.empty();
   const std::size_t all = is_list ? table.notes.size() : table.rows.size();
   std::size_t fit = all;

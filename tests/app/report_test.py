@@ -115,7 +115,7 @@ class Predictions(Report):
 
     def test_an_answer_without_a_page_says_what_makes_one(self):
         answer = self.folder / "layers.json"
-        self.assertEqual(run("predict", "--network", "alexnet", "--cluster", "p40x16", "--layers", "--format", "json", "-o", answer).returncode, 0)
+        self.assertEqual(run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "2", "--layers", "--format", "json", "-o", answer).returncode, 0)
         self.assert_refused(self.report(answer), 2, "(dlscale.layers) that has no page. A page on iterations is made of")
 
     def commands(self):
