@@ -14,8 +14,10 @@ namespace {
 
 constexpr double gib = 1073741824.0;
 
-/// Fused kernels of Transformer Engine and gradients accumulated in f32. The last four numbers are
-/// inferred from live tensors of 19 trainings on B200 [MooreThreads/SimuMax docs/b200 @4dcaae5].
+/// Fused kernels of Transformer Engine and gradients accumulated in f32. The bytes of loss, head
+/// and gradients are inferred from live tensors of 19 trainings on B200 [MooreThreads/SimuMax
+/// docs/b200 @4dcaae5]. Operands: each linear module keeps one copy of its quantized input, by rows
+/// or by columns [NVIDIA/TransformerEngine pytorch/module/{layernorm_linear,linear}.py @d0067d0d].
 Implementation megatron() {
   Implementation is;
   is.name = "megatron";
@@ -24,6 +26,7 @@ Implementation megatron() {
   is.whole_gradient_bytes = 4;
   is.head_state_bytes = 8;
   is.inner_gradient_bytes = 4;
+  is.keeps_operands = true;
   is.fragmentation = {.alone = 1.25, .shared = 1.15, .run_ahead = 0};
   is.low = 0.85;
   is.high = 1.2;
@@ -55,8 +58,10 @@ Implementation nanotron() {
 }
 
 /// FSDP2 with gates and losses that are not fused. The loss keeps logits in 16 bits and, in 32,
-/// their copy, its logarithms and their gradient. [pytorch/torchtitan benchmarks @b5bcd76; the
-/// range is that of its rows until 2025, later ones fuse the loss]
+/// their copy, its logarithms and their gradient. Products in 8 bits keep their inputs in 16, which
+/// backward casts again [pytorch/ao torchao/float8/float8_linear.py @36027d82].
+/// [pytorch/torchtitan benchmarks @b5bcd76; the range is that of its rows until 2025, later ones
+/// fuse the loss]
 Implementation torchtitan() {
   Implementation is;
   is.name = "torchtitan";

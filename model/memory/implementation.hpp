@@ -46,6 +46,8 @@ struct Implementation {
   bool keeps_gathered_stage = false;
   /// Whether ZeRO 3 keeps tables gathered.
   bool keeps_gathered_tables = false;
+  /// Whether the inputs of products in 8 or 4 bits are kept in these bits.
+  bool keeps_operands = false;
   double constant_bytes = 0;  ///< small tensors of no other kind
   Fragmentation fragmentation = {};
   bool is_fitted = false;  ///< fragmentation and the range below come from fit_fragmentation()

@@ -11,11 +11,16 @@ struct Sizes {
   double value;  ///< features of all results of attention
   double key;    ///< features of all keys
   double element;
+  double operand;  ///< bytes of an input of a product
   double tensor;
   double token_parts;
 };
 
-Sizes sizes_of(const TransformerShape& shape, const MemorySetup& setup) {
+bool keeps_few_bits(const MemorySetup& setup, const Implementation& way) {
+  return way.keeps_operands && setup.operand > 0;
+}
+
+Sizes sizes_of(const TransformerShape& shape, const MemorySetup& setup, const Implementation& way) {
   const auto heads = static_cast<double>(shape.heads);
   const auto width = static_cast<double>(shape.head_width);
   return {.tokens = tokens_of_rank(shape, setup),
@@ -24,13 +29,18 @@ Sizes sizes_of(const TransformerShape& shape, const MemorySetup& setup) {
           .value = heads * width,
           .key = static_cast<double>(shape.kv_heads) * width,
           .element = setup.element,
+          .operand = keeps_few_bits(setup, way) ? setup.operand : setup.element,
           .tensor = static_cast<double>(setup.tensor),
           .token_parts = setup.token_parts()};
 }
 
-double norms_and_inputs(const Sizes& is, const MemorySetup& setup) {
+double norms_and_inputs(const Sizes& is, const TransformerShape& shape, const MemorySetup& setup,
+                        const Implementation& way, std::int64_t layer) {
   const double masks = setup.dropout ? 2 : 0;
-  return is.tokens * is.hidden * (4 * is.element + masks) / is.token_parts;
+  const double casts = shape.latent && keeps_few_bits(setup, way) ? 2 : 1;
+  const double feed_forward = has_experts(shape, layer) ? is.element : is.operand;
+  return is.tokens * is.hidden * (2 * is.element + casts * is.operand + feed_forward + masks) /
+         is.token_parts;
 }
 
 /// Compressed queries, keys and values before and after their norms; then each head's.
@@ -38,7 +48,8 @@ double latent_attention(const Sizes& is, const LatentAttention& latent, double h
   const auto ranks = static_cast<double>(latent.query_rank + latent.key_value_rank);
   const auto query = static_cast<double>(latent.plain_width + latent.turned_width);
   const auto value = static_cast<double>(latent.value_width);
-  return is.tokens * is.element * (2 * ranks + heads * (2 * query + 2 * value) / is.tensor);
+  return is.tokens * (ranks * (is.element + is.operand) +
+                      is.element * heads * (2 * query + 2 * value) / is.tensor);
 }
 
 double attention(const Sizes& is, const TransformerShape& shape, const Implementation& way) {
@@ -55,20 +66,21 @@ double scores(const Sizes& is, const TransformerShape& shape, const MemorySetup&
   return is.tokens * heads * keys * (2 * is.element + (setup.dropout ? 1 : 0)) / is.tensor;
 }
 
-double inner_elements(const TransformerShape& shape, const Implementation& way) {
-  return shape.gated ? way.gated_elements : 2;
+/// Bytes of an inner feature: the last product's input, and the activation's.
+double inner_bytes(const Sizes& is, const TransformerShape& shape, const Implementation& way) {
+  return is.operand + is.element * (shape.gated ? way.gated_elements - 1 : 1);
 }
 
 double feed_forward(const Sizes& is, const TransformerShape& shape, const MemorySetup& setup,
                     const Implementation& way, std::int64_t layer) {
-  const double each = is.tokens * is.element * inner_elements(shape, way);
+  const double each = is.tokens * inner_bytes(is, shape, way);
   if (!has_experts(shape, layer)) return each * static_cast<double>(shape.ffn) / is.tensor;
   const ExpertShape& experts = *shape.experts;
   const double parts = setup.experts > 1 ? is.token_parts : is.tensor;
   const double rows = is.tokens * static_cast<double>(experts.active) * setup.imbalance;
-  const double routed = rows * is.element *
-                        (way.expert_row_elements * is.hidden / is.token_parts +
-                         inner_elements(shape, way) * static_cast<double>(experts.ffn) / parts);
+  const double routed =
+      rows * (is.operand * way.expert_row_elements * is.hidden / is.token_parts +
+              inner_bytes(is, shape, way) * static_cast<double>(experts.ffn) / parts);
   return routed + each * static_cast<double>(experts.shared_ffn) / is.tensor +
          4 * is.tokens * static_cast<double>(experts.count) / is.token_parts;
 }
@@ -89,14 +101,14 @@ double tokens_of_rank(const TransformerShape& shape, const MemorySetup& setup) {
 
 double whole_activations(const TransformerShape& shape, const MemorySetup& setup,
                          const Implementation& way, std::int64_t layer) {
-  const Sizes is = sizes_of(shape, setup);
-  return norms_and_inputs(is, setup) + attention(is, shape, way) + scores(is, shape, setup) +
-         feed_forward(is, shape, setup, way, layer);
+  const Sizes is = sizes_of(shape, setup, way);
+  return norms_and_inputs(is, shape, setup, way, layer) + attention(is, shape, way) +
+         scores(is, shape, setup) + feed_forward(is, shape, setup, way, layer);
 }
 
 double kept_activations(const TransformerShape& shape, const MemorySetup& setup,
                         const Implementation& way, std::int64_t layer) {
-  const Sizes is = sizes_of(shape, setup);
+  const Sizes is = sizes_of(shape, setup, way);
   switch (setup.recompute) {
     case Recompute::full:
       return is.tokens * is.hidden * is.element / is.token_parts;

@@ -41,8 +41,11 @@ struct MemorySetup {
   /// Ranks that share one copy of sharded states; 0: all of data · context.
   int zero_group = 0;
   Recompute recompute = Recompute::none;
-  int recompute_layers = 0;     ///< ≥ 0: with block
-  double element = 2;           ///< bytes of an activation: 2 or 4
+  int recompute_layers = 0;  ///< ≥ 0: with block
+  double element = 2;        ///< bytes of an activation: 2 or 4
+  /// Bytes of an element that products within layers read in 8 or 4 bits; 0: they read others.
+  double operand = 0;
+  double operand_weights = 0;   ///< bytes of such copies that are kept of each weight in layers
   bool fused_attention = true;  ///< scores stay out of memory [arXiv:2205.14135]
   bool dropout = false;         ///< masks of dropout are kept
   double imbalance = 1;         ///< ≥ 1: rows of the busiest rank of experts over their mean

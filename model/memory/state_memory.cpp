@@ -67,6 +67,10 @@ double expert_shards(const MemorySetup& setup) {
 StateMemory stage_states(const StageParameters& parameters, const MemorySetup& setup) {
   StateMemory sum = state_memory(parameters.dense, setup.shards(), setup.zero, setup.bytes);
   sum += state_memory(parameters.experts, expert_shards(setup), setup.zero, setup.bytes);
+  if (setup.zero < 3) {
+    sum.weights +=
+        setup.operand_weights * (parameters.dense - parameters.tables + parameters.experts);
+  }
   sum *= state_copies(setup);
   return sum;
 }

@@ -83,6 +83,10 @@ memory::MemorySetup setup_of_batches(const Setting& setting, const parallel::Par
   stated.bytes = state_bytes_of(*setting.family, plan, setting.rates.precision);
   memory::MemorySetup setup = memory::setup_of_plan(stated, batches);
   setup.element = setting.rates.element_bytes;
+  setup.operand = few_bit_bytes(setting.rates.precision);
+  // by rows for forward and by columns for backward
+  if (setting.family->copies_weights && !plan.bytes.weights)
+    setup.operand_weights = 2 * setup.operand;
   setup.imbalance = setting.constants.imbalance;
   setup.fused_attention = setting.attention != AttentionKernel::in_memory;
   if (plan.zero >= 3 && plan.recompute == parallel::Recompute::selective) {

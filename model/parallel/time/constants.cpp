@@ -254,9 +254,10 @@ StepWork read_work(const ConfigMap& map) {
 
 /// Counts and traits of a family that has its own.
 Family read_traits(const ConfigMap& map) {
-  map.allow_only({"name", "words", "memory", "runs", "norms", "copies", "activation", "launches",
-                  "loss", "states", "attention", "compiles", "overlaps", "newer", "tensor_overlap",
-                  "one_queue", "ties_tables", "frees_blocks", "fitted"});
+  map.allow_only({"name",      "words",       "memory",       "runs",           "norms",
+                  "copies",    "activation",  "launches",     "loss",           "states",
+                  "attention", "compiles",    "overlaps",     "newer",          "tensor_overlap",
+                  "one_queue", "ties_tables", "frees_blocks", "copies_weights", "fitted"});
   Family read;
   read.own_work = read_work(map);
   read.state_bytes = read_states(map);
@@ -269,6 +270,7 @@ Family read_traits(const ConfigMap& map) {
   read.one_queue = map.flag_or("one_queue", false);
   read.ties_tables = map.flag_or("ties_tables", false);
   read.frees_blocks = map.flag_or("frees_blocks", false);
+  read.copies_weights = map.flag_or("copies_weights", false);
   read.fitted = map.flag_or("fitted", true);
   read.newer = map.text_or("newer", "");
   return read;

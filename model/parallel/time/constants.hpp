@@ -193,11 +193,12 @@ struct Family {
   Compiling compiling = Compiling::never;
   bool overlaps = false;  ///< hides messages of tensors and experts unless a plan says else
   TensorOverlap tensor_overlap = TensorOverlap::none;
-  bool one_queue = false;     ///< messages and kernels are ordered; the update is not fused
-  bool ties_tables = false;   ///< words are decoded by the table that encodes them
-  bool frees_blocks = false;  ///< a full allocator gives blocks back and asks for them again
-  bool fitted = true;         ///< trainings decided it
-  std::string newer = {};     ///< family on Hopper and after, or in few bits; empty: this one
+  bool one_queue = false;       ///< messages and kernels are ordered; the update is not fused
+  bool ties_tables = false;     ///< words are decoded by the table that encodes them
+  bool frees_blocks = false;    ///< a full allocator gives blocks back and asks for them again
+  bool copies_weights = false;  ///< keeps copies of weights in 8 or 4 bits beside those in 16
+  bool fitted = true;           ///< trainings decided it
+  std::string newer = {};       ///< family on Hopper and after, or in few bits; empty: this one
   /// The work of a step, which `compiled` says to be compiled or not.
   [[nodiscard]] const StepWork& work(bool compiled) const {
     return compiled && compiling == Compiling::on_request ? compiled_work : own_work;

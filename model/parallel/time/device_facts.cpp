@@ -52,6 +52,12 @@ Precision parse_precision(std::string_view text) {
                   text));
 }
 
+double few_bit_bytes(Precision precision) {
+  if (precision == Precision::eight_bits) return 1;
+  if (precision == Precision::four_bits) return 0.5 + 1.0 / 16;
+  return 0;
+}
+
 DeviceFacts device_facts(const DeviceSheet& sheet, const TimeConstants& constants) {
   DeviceFacts facts;
   facts.multiprocessors = sheet.multiprocessors;

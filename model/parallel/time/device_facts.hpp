@@ -15,6 +15,9 @@ inline constexpr double blackwell_capability = 10;
 enum class Precision { f32, tf32, half, eight_bits, four_bits };
 /// The format that free text names: "bf16", "mixed-fp16", "mxfp8", "nvfp4". Throws ConfigError.
 Precision parse_precision(std::string_view text);
+/// Bytes of an element of 8 or 4 bits in memory, where a byte scales 16 elements of 4 bits (NVFP4);
+/// 0 for other formats. Scales of 8 bits, at most 1/32, are left out.
+double few_bit_bytes(Precision precision);
 
 /// Facts of a device that the model reads, in SI units.
 struct DeviceFacts {

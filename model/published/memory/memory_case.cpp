@@ -9,12 +9,14 @@
 #include <system_error>
 #include <utility>
 
+#include "model/parallel/time/device_facts.hpp"
 #include "model/published/cases/json_fields.hpp"
 
 namespace dlscale::model::memory {
 namespace {
 
 using cases::JsonFields;
+using parallel_time::Precision;
 
 constexpr std::string_view memory_schema = "dlscale.memory/1";
 constexpr cases::WholeRange sizes{1, 1'000'000'000};
@@ -118,6 +120,15 @@ void read_parallel(const JsonFields& parallel, MemorySetup& read) {
   read.stage_layers = parallel.reals_if("stage_layers", stage_layers);
 }
 
+Precision precision_of(const JsonFields& line) {
+  const std::string text = line.text("precision");
+  try {
+    return parallel_time::parse_precision(text);
+  } catch (const ConfigError&) {
+    line.refuse("precision", "where a name with fp32, tf32, fp16, bf16, fp8 or fp4 is needed");
+  }
+}
+
 MemoryCase read_case(const JsonFields& line) {
   line.expect_spelling({"id", "set", "network", "precision", "cluster", "run", "counter", "scope"});
   cases::expect_own_set(line);
@@ -131,7 +142,10 @@ MemoryCase read_case(const JsonFields& line) {
   read.framework = run.text("framework");
   read_parallel(run.object("parallel"), read.setup);
   read.setup.bytes = read_bytes(run.object("bytes_per_parameter"));
-  read.setup.element = line.text("precision") == "fp32" ? 4 : 2;
+  const Precision precision = precision_of(line);
+  const bool is_wide = precision == Precision::f32 || precision == Precision::tf32;
+  read.setup.element = is_wide ? 4 : 2;
+  read.setup.operand = parallel_time::few_bit_bytes(precision);
   read.setup.fused_attention = word(run, "attention", attentions);
   // "selective" of torchtitan names its list of operators.
   const bool by_operator = read.framework.find("torchtitan") != std::string::npos;

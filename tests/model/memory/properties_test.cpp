@@ -6,9 +6,11 @@
 #include <random>
 #include <vector>
 
+#include "model/memory/kept_activations.hpp"
 #include "model/memory/library_memory.hpp"
 #include "model/memory/plan_setup.hpp"
 #include "model/memory/rank_memory.hpp"
+#include "model/memory/state_memory.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::model::memory {
@@ -136,6 +138,76 @@ TEST(MemoryProperties, RecomputingKeepsLess) {
     EXPECT_LE(kept(Recompute::selective), kept(Recompute::none) * equal) << seed;
     EXPECT_LE(kept(Recompute::full), kept(Recompute::selective) * equal) << seed;
     EXPECT_LE(kept(Recompute::full), kept(Recompute::operators) * equal) << seed;
+  }
+}
+
+/// One token of one layer, where a framework keeps what products read in 8 bits or does not.
+struct KeptToken {
+  TransformerShape shape{
+      .hidden = 64, .heads = 4, .kv_heads = 2, .head_width = 16, .ffn = 256, .gated = true};
+  MemorySetup setup{.operand = 1};
+  Implementation way = implementation_named("megatron");
+  [[nodiscard]] double bytes() const {
+    const double scores = 4.0 * static_cast<double>(shape.heads);
+    return kept_activations(shape, setup, way, 0) - scores;
+  }
+};
+
+/// By hand: two norms' inputs in 16 bits and their results in 8; queries, keys, values and result
+/// in 16; both inputs of the gate in 16 and its result in 8.
+TEST(KeptActivations, AreFewerBitsWhereOperandsAreKept) {
+  KeptToken kept;
+  EXPECT_EQ(kept.bytes(), 64 * (2 * 2 + 2 * 1) + 2 * (64 + 64 + 2 * 32) + 256 * (2 * 2 + 1));
+  kept.setup.operand = 0.5;
+  EXPECT_EQ(kept.bytes(), 64 * 5 + 2 * (64 + 64 + 2 * 32) + 256 * 4.5);
+  kept.shape.gated = false;
+  EXPECT_EQ(kept.bytes(), 64 * 5 + 2 * (64 + 64 + 2 * 32) + 256 * 2.5);
+  kept.shape.gated = true;
+  for (const char* in_16_bits : {"torchtitan", "fsdp", "modules", "nanotron"}) {
+    kept.way = implementation_named(in_16_bits);
+    const double few = kept.bytes();
+    kept.setup.operand = 0;
+    EXPECT_EQ(few, kept.bytes()) << in_16_bits;
+    kept.setup.operand = 1;
+  }
+}
+
+/// A router keeps what the norm gives it in 16 bits, and experts keep their rows in 8.
+TEST(KeptActivations, OfExpertsKeepWhatTheRouterReads) {
+  KeptToken kept;
+  kept.shape.experts = {.count = 8, .active = 2, .ffn = 128, .shared_ffn = 32};
+  const double router = 4 * 8;
+  EXPECT_EQ(kept.bytes(), 64 * (3 * 2 + 1) + 2 * (64 + 64 + 2 * 32) + 2 * (64 + 128 * (2 * 2 + 1)) +
+                              32 * (2 * 2 + 1) + router);
+}
+
+/// Queries and keys cast the layer's input each, and both ranks are kept before and after a norm.
+TEST(KeptActivations, OfLatentAttentionCastTheirInputTwice) {
+  KeptToken kept;
+  kept.shape.latent = {.query_rank = 24,
+                       .key_value_rank = 8,
+                       .plain_width = 16,
+                       .turned_width = 8,
+                       .value_width = 16};
+  const double attention = (24 + 8) * (2 + 1) + 2 * 4 * (2 * 24 + 2 * 16);
+  EXPECT_EQ(kept.bytes(), 64 * (2 * 2 + 3 * 1) + attention + 256 * (2 * 2 + 1));
+}
+
+TEST(MemoryProperties, CopiesOfWeightsAreThoseOfLayersUnlessTheyAreSharded) {
+  for (unsigned seed = 0; seed < trainings; ++seed) {
+    RandomTraining random(seed);
+    const TransformerShape shape = random.shape();
+    MemorySetup setup = random.setup();
+    const auto weights = [&](double copies) {
+      setup.operand_weights = copies;
+      return rank_memory(shape, setup, live_tensors())
+          .stages[0]
+          .parts(MemoryMoment::update)[MemoryKind::weights];
+    };
+    const double layers = static_cast<double>(shape.layers) / setup.stages;
+    const RankParameters held = layer_parameters(shape, setup.tensor, setup.experts, 0, layers);
+    const double copies = setup.zero < 3 ? 2 * held.total() : 0;
+    EXPECT_NEAR(weights(2) - weights(0), copies, 1e-6 * weights(0)) << seed;
   }
 }
 

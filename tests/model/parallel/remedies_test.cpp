@@ -7,9 +7,25 @@
 
 #include "tests/model/parallel/asked_plan.hpp"
 
-/// Changes by which plans fit.
+/// The memory of plans, and changes by which they fit.
 namespace dlscale::model::parallel_time {
 namespace {
+
+/// Megatron-Core keeps copies of weights in 8 bits. Those of NeMo are in 8 bits themselves.
+TEST(PlanMemory, HoldsCopiesOfWeightsInFewBits) {
+  const auto copies = [](const char* framework, const char* precision, const char* plan) {
+    cases::ScalingCase training = training_of("8B-dp8-H100-SXM5-80GB-bf16");
+    training.precision = precision;
+    training.run.framework = framework;
+    const Asked question(training, plan);
+    return memory_setup_of(question.question(), question.setting(), question.plan())
+        .operand_weights;
+  };
+  EXPECT_EQ(copies("megatron-core", "bf16", "data=8,zero=1"), 0);
+  EXPECT_EQ(copies("megatron-core", "fp8", "data=8,zero=1"), 2);
+  EXPECT_EQ(copies("megatron-core", "fp8", "data=8,zero=1,weight_bytes=2"), 0);
+  EXPECT_EQ(copies("nemo", "fp8", "data=8,zero=1"), 0);
+}
 
 /// Sums up whether remedies of a plan fit surely, each as predict_plan() itself says.
 std::vector<bool> are_sure(Asked asked) {
