@@ -147,7 +147,10 @@ class Faults {
 
   void check_tokens() {
     check_share("context", plan_.context, facts_.sequence, "tokens in a sample");
-    if (plan_.tensor_overlap == true && !plan_.sequence_parallel) {
+    if (plan_.tensor_overlap == true && plan_.tensor == 1) {
+      add("tensor_overlap is true, and tensor is 1 (there are no tensor-parallel messages to send "
+          "under products). Raise tensor, or leave it out.");
+    } else if (plan_.tensor_overlap == true && !plan_.sequence_parallel) {
       add("tensor_overlap is true without sequence_parallel (frameworks send only cut tokens under "
           "products). Write sequence_parallel=true, or leave it out.");
     }

@@ -215,6 +215,7 @@ Fields<PlanRow> split_fields(const std::vector<PlanRow>& rows) {
   const auto plan = [](const PlanRow& row) { return typed_plan(row.plan()); };
   const auto title = [](const PlanRow& row) { return row.title; };
   const auto overlap = [](const ParallelPlan& one) { return one.tensor_overlap.value_or(false); };
+  const auto compile = [](const PlanRow& row) { return row.found.answered.answer.sizes.compiled; };
   Field<PlanRow> tensor{"tensor", key, of_plan(&ParallelPlan::tensor)};
   tensor.header = "tensor";
   tensor.cell = [](const PlanRow& row) { return tensor_text(row.plan()); };
@@ -226,6 +227,7 @@ Fields<PlanRow> split_fields(const std::vector<PlanRow>& rows) {
       tensor,
       {"sequence_parallel", key, of_plan(&ParallelPlan::sequence_parallel)},
       {"tensor_overlap", key, of_plan(overlap)},
+      {"compile", key, compile},
       {"context", key, of_plan(&ParallelPlan::context),
        any(&ParallelPlan::context) ? "context" : "", as::exact},
       {"stages", key, of_plan(&ParallelPlan::stages), "stages", as::exact},

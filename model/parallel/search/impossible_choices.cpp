@@ -192,8 +192,12 @@ void set_recompute(const PlanChoices& choices, const SearchQuestion& /*question*
   at.plan.recompute_layers = at.plan.recompute == Recompute::block ? 1 : 0;
 }
 
-void set_overlap(const PlanChoices& choices, const SearchQuestion& /*question*/, Candidate& at) {
+void set_overlap(const PlanChoices& choices, const SearchQuestion& question, Candidate& at) {
   at.plan.tensor_overlap = choices.tensor_overlap.front() != 0;
+  const bool may_cut = choices.tensor.empty() && choices.data.empty() && at.gpus % 2 == 0;
+  if (!at.plan.tensor_overlap.value() || !may_cut) return;
+  at.plan.tensor = 2;  // one rank has nothing to overlap
+  fill(question, at);
 }
 
 void set_compile(const PlanChoices& choices, const SearchQuestion& /*question*/, Candidate& at) {

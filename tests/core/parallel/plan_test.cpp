@@ -164,6 +164,7 @@ TEST(Plan, IsRefusedInOneSentence) {
                    "experts is 2 and tensor is 2 without sequence_parallel"},
            Refused{"branches=2", "branches is 2, and the network has no branches side by side."},
            Refused{"sequence_parallel=true", "sequence_parallel is true, and tensor is 1"},
+           Refused{"tensor_overlap=true", "tensor_overlap is true, and tensor is 1"},
            Refused{"data=8,tensor=8,tensor_overlap=true",
                    "tensor_overlap is true without sequence_parallel"},
            Refused{"stages=3", "stages 3 × chunks 1 are 3 parts of 80 layers"},
