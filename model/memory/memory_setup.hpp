@@ -46,6 +46,7 @@ struct MemorySetup {
   /// Bytes of an element that products within layers read in 8 or 4 bits; 0: they read others.
   double operand = 0;
   double operand_weights = 0;   ///< bytes of such copies that are kept of each weight in layers
+  double offloaded = 0;         ///< 0 … 1: part of kept activations that is in the host's memory
   bool fused_attention = true;  ///< scores stay out of memory [arXiv:2205.14135]
   bool dropout = false;         ///< masks of dropout are kept
   double imbalance = 1;         ///< ≥ 1: rows of the busiest rank of experts over their mean

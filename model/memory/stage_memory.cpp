@@ -73,7 +73,8 @@ class Stage {
     base[MemoryKind::buffers] = buffers();
     MemoryParts backward = base;
     const StageActivations activations = activations_of(*shape_, *setup_, *way_, first_, layers_);
-    backward[MemoryKind::activations] = activations.kept * memory_.live_layers;
+    backward[MemoryKind::activations] =
+        (1 - setup_->offloaded) * activations.kept * memory_.live_layers;
     backward[MemoryKind::gathered] = gathered();
     MemoryParts loss = backward;
     backward[MemoryKind::backward] = layers_ > 0 ? backward_of_layer(activations) : 0;

@@ -139,10 +139,7 @@ constexpr std::array recompute_keys{
     RecomputeKey{"none", &RecomputeChances::none},
     RecomputeKey{"selective", &RecomputeChances::selective},
     RecomputeKey{"full", &RecomputeChances::full},
-    RecomputeKey{"ample_need", &RecomputeChances::ample_need},
-    RecomputeKey{"full_anyway", &RecomputeChances::full_anyway},
-    RecomputeKey{"half_fit", &RecomputeChances::half_fit},
-    RecomputeKey{"fit_width", &RecomputeChances::fit_width},
+    RecomputeKey{"offloaded", &RecomputeChances::offloaded},
 };
 
 constexpr NumberRange positive{1e-9, 1e6};

@@ -139,16 +139,12 @@ struct MeasuredConstants {
   double repetition = 1;        ///< 90 % of repeated iterations differ by less
 };
 
-/// Chances of what a run computes again, if it does not say it. Needs are shares of what a device
-/// leaves beside libraries.
+/// Chances of what a run computes again, if it does not say it.
 struct RecomputeChances {
   double none = 1;
   double selective = 1;
   double full = 1;
-  double ample_need = 1;   ///< need without recomputation below which few compute all again
-  double full_anyway = 1;  ///< factor on the chance of `full` then
-  double half_fit = 1;     ///< need at which half of the trainings fit
-  double fit_width = 1;    ///< of the logistic curve about it
+  double offloaded = 0;  ///< 0 … 1: part of kept activations that may be in the host's memory
 };
 
 /// Kernels of attention: `in_memory` writes scores to memory, all others are fused.

@@ -46,8 +46,4 @@ MixedTime mixed_time(std::span<const PossibleTime> ways) {
   return mixed;
 }
 
-double chance_to_fit(const RecomputeChances& chances, double need) {
-  return 1 / (1 + std::exp((need - chances.half_fit) / chances.fit_width));
-}
-
 }  // namespace dlscale::model::parallel_time

@@ -1,8 +1,6 @@
 #pragma once
 #include <span>
 
-#include "model/parallel/time/constants.hpp"
-
 namespace dlscale::model::parallel_time {
 
 /// One way in which a training may have run.
@@ -23,9 +21,5 @@ struct MixedTime {
 /// quantiles of their mixture. The logarithm of each way is normal about its own, with another
 /// width on either side. Quantiles err by less than 1e-6. [derived]
 MixedTime mixed_time(std::span<const PossibleTime> ways);
-
-/// The chance that a training fits, whose memory needs `need` of its device: 1 / (1 + e^((need -
-/// half_fit) / fit_width)). [derived from runs of known recomputation]
-double chance_to_fit(const RecomputeChances& chances, double need);
 
 }  // namespace dlscale::model::parallel_time

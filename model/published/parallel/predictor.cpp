@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/normal_distribution.hpp"
 #include "model/parallel/answer/answer.hpp"
+#include "model/parallel/answer/fit_chance.hpp"
 #include "model/parallel/answer/setting_at_points.hpp"
 #include "model/parallel/uncertain/measured_points.hpp"
 #include "model/parallel/uncertain/mixture.hpp"
@@ -97,8 +98,22 @@ Way way_of(const ParallelTimeFile& file, const ParallelTraining& training, Recom
   return way;
 }
 
+/// The chance that a training fits, if it keeps part of its activations in the host's memory.
+double chance_to_fit(const ParallelTimeFile& file, const ParallelTraining& training,
+                     Recompute recompute, double offloaded) {
+  NumberedPlan numbered = training.numbered();
+  numbered.sizes.recompute = numbered.plan.recompute = recompute;
+  memory::MemorySetup setup = memory_setup_of(training.setting, numbered);
+  setup.offloaded = offloaded;
+  const memory::RankMemory memory = memory::rank_memory(training.setting.shape, setup,
+                                                        file.implementation_of(training.framework));
+  return chance_of(fit_question(memory, training.device_bytes));
+}
+
 /// The answers for all that may be computed again, weighted by the chance that each fits, and by
-/// the likelihood of given points of the plan.
+/// the likelihood of given points of the plan. A training that is short of memory and does not
+/// compute all again keeps part of its activations elsewhere, which hardly slows it. Use alone
+/// decides where it fits in no way, and yet ran.
 MixedTime any_recompute(const ParallelTimeFile& file, const ParallelTraining& training) {
   const RecomputeChances& chances = file.recompute;
   const std::array<std::pair<Recompute, double>, 3> recomputes{
@@ -107,22 +122,16 @@ MixedTime any_recompute(const ParallelTimeFile& file, const ParallelTraining& tr
        {Recompute::full, chances.full}}};
   std::array<Way, recomputes.size()> ways;
   std::array<PossibleTime, recomputes.size()> times;
-  double sum = 0;
+  constexpr double unstated = 1e-3;  // a judgement: plans that leave out how they fit
   double likeliest = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < recomputes.size(); ++i) {
-    ways[i] = way_of(file, training, recomputes[i].first);
-    const double need = ways[i].answer.need.share;
+    const auto& [recompute, use] = recomputes[i];
+    ways[i] = way_of(file, training, recompute);
     times[i] = possible_time(ways[i].answer);
-    times[i].weight = recomputes[i].second * chance_to_fit(chances, need);
-    if (recomputes[i].first == Recompute::full &&
-        ways.front().answer.need.share < chances.ample_need) {
-      times[i].weight *= chances.full_anyway;
-    }
-    sum += times[i].weight;
+    const double offloaded = recompute == Recompute::full ? 0 : chances.offloaded;
+    times[i].weight = use * (chance_to_fit(file, training, recompute, offloaded) + unstated);
     likeliest = std::max(likeliest, ways[i].of_points);
   }
-  constexpr double hopeless = 1e-9;
-  if (sum < hopeless) times.back().weight = 1;  // none fits, and full recomputation needs least
   if (training.is_given_plan) {
     for (std::size_t i = 0; i < times.size(); ++i) {
       times[i].weight *= std::exp(ways[i].of_points - likeliest);

@@ -193,6 +193,22 @@ TEST(KeptActivations, OfLatentAttentionCastTheirInputTwice) {
   EXPECT_EQ(kept.bytes(), 64 * (2 * 2 + 3 * 1) + attention + 256 * (2 * 2 + 1));
 }
 
+TEST(MemoryProperties, OffloadedActivationsAreNotKept) {
+  for (unsigned seed = 0; seed < trainings; ++seed) {
+    RandomTraining random(seed);
+    const TransformerShape shape = random.shape();
+    MemorySetup setup = random.setup();
+    const auto kept = [&](double offloaded) {
+      setup.offloaded = offloaded;
+      return rank_memory(shape, setup, live_tensors())
+          .stages[0]
+          .parts(MemoryMoment::backward)[MemoryKind::activations];
+    };
+    const double all = kept(0);
+    EXPECT_NEAR(kept(0.25), 0.75 * all, 1e-9 * all) << seed;
+  }
+}
+
 TEST(MemoryProperties, CopiesOfWeightsAreThoseOfLayersUnlessTheyAreSharded) {
   for (unsigned seed = 0; seed < trainings; ++seed) {
     RandomTraining random(seed);
