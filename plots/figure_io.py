@@ -189,43 +189,58 @@ def parser_of(doc):
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "-o", "--output", required=True, type=pathlib.Path, help="writes OUTPUT.svg and OUTPUT.png"
+        "-o",
+        "--output",
+        required=True,
+        type=pathlib.Path,
+        help="writes OUTPUT.svg and OUTPUT.png; of a name with .svg, .png or .pdf only that file",
     )
     return parser
 
 
 # What matplotlib writes into its files.
-OWN_MARKS = {".svg": b'<g id="figure_1">', ".png": b"Matplotlib version"}
+OWN_MARKS = {
+    ".svg": b'<g id="figure_1">',
+    ".png": b"Matplotlib version",
+    ".pdf": b"Matplotlib pdf backend",
+}
+# Without dates: the same data gives the same file.
+METADATA = {".svg": {"Date": None, "Creator": None}, ".png": None, ".pdf": {"CreationDate": None}}
 
 
-def refuse_foreign(stem):
-    """A file that is there may be replaced only by its own kind: OUTPUT may be a slip of the pen."""
-    for suffix, mark in OWN_MARKS.items():
-        path = stem.with_name(stem.name + suffix)
-        if not path.exists():
-            continue
-        if not path.is_file() or (path.stat().st_size > 0 and mark not in path.read_bytes()):
-            raise BadInputError(
-                f"{path} is there and is not a figure of such a script, so it is not overwritten. "
-                "Choose another name, or remove it if nobody needs it."
-            )
+def files_of(output):
+    """The files that an output names: one by its ending, else an SVG and a PNG."""
+    if output.suffix in OWN_MARKS:
+        return [output]
+    return [output.with_name(output.name + suffix) for suffix in (".svg", ".png")]
 
 
-def save(figure, stem):
-    """Writes the figure as SVG and PNG, both on white: pages show them on dark grounds, too."""
-    if stem.suffix in (".svg", ".png"):
-        stem = stem.with_suffix("")
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    refuse_foreign(stem)
-    figure.savefig(
-        stem.with_name(stem.name + ".svg"),
-        bbox_inches="tight",
-        facecolor="white",
-        metadata={"Date": None, "Creator": None},
-    )
-    figure.savefig(
-        stem.with_name(stem.name + ".png"), bbox_inches="tight", dpi=150, facecolor="white"
-    )
+def refuse_foreign(path):
+    """A file that is there may be replaced only by its own kind: the name may be a mistake."""
+    if not path.exists():
+        return
+    mark = OWN_MARKS[path.suffix]
+    if not path.is_file() or (path.stat().st_size > 0 and mark not in path.read_bytes()):
+        raise BadInputError(
+            f"{path} is there and is not a figure of such a script, so it is not overwritten. "
+            "Choose another name, or remove it if nobody needs it."
+        )
+
+
+def save(figure, output, bbox_inches="tight"):
+    """Writes the files that `output` names, on white: pages show them on dark grounds, too."""
+    files = files_of(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for path in files:
+        refuse_foreign(path)
+    for path in files:
+        figure.savefig(
+            path,
+            bbox_inches=bbox_inches,
+            dpi=150,
+            facecolor="white",
+            metadata=METADATA[path.suffix],
+        )
 
 
 def run(main):

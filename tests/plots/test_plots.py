@@ -174,10 +174,14 @@ class PlotsTest(plot_case.PlotCase):
         self.draw("published", *paths)
         self.draw("published", *paths)
 
-    def test_the_name_may_have_the_ending_of_a_figure(self):
-        finished = self.run_plot("published", *self.published(), output="named.svg")
-        self.assertEqual(finished.returncode, 0, finished.stderr)
-        self.assertTrue((self.where / "named.svg").exists() and (self.where / "named.png").exists())
+    def test_a_name_with_the_ending_of_a_figure_is_one_file(self):
+        for ending, start in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+            name = f"{ending}/named.{ending}"
+            for _ in range(2):  # its own kind is overwritten
+                finished = self.run_plot("published", *self.published(), output=name)
+                self.assertEqual(finished.returncode, 0, finished.stderr)
+            self.assertTrue((self.where / name).read_bytes().startswith(start))
+            self.assertEqual(len(list((self.where / ending).iterdir())), 1)
 
     def test_a_python_without_matplotlib_is_told_apart_from_bad_input(self):
         hidden = self.where / "hidden/matplotlib.py"
