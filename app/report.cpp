@@ -29,9 +29,12 @@
 #include "app/options/hardware_options.hpp"
 #include "app/report/answer_kinds.hpp"
 #include "app/report/next_steps.hpp"
+#include "core/config/config_path.hpp"
 #include "core/system/input_file.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
+#include "core/system/process.hpp"
+#include "core/text/escape_for_terminal.hpp"
 #include "model/machine/machine.hpp"
 #include "regression/gate/gate_report.hpp"
 #include "report/answers/answer_json.hpp"
@@ -63,6 +66,7 @@ struct ReportOptions {
   HistoryRules rules;
   std::string format = "table";  ///< format of the printed answer
   FurtherForms further;
+  std::string picture;  ///< file of the slide; empty: none
 };
 
 bool is_machine_name(const fs::path& file) {
@@ -250,6 +254,43 @@ void print_document(const ReportOptions& options, const report::Document& docume
   options.further.write(document);
 }
 
+/// Runs plots/slide.py, which draws the first screen of a page for a slide. Throws ConfigError that
+/// says what is missing.
+void run_slide(const std::vector<std::string>& words) {
+  const fs::path script = (config_root() / "../plots/slide.py").lexically_normal();
+  std::error_code error;  // an unreadable folder has none
+  if (!fs::is_regular_file(script, error)) {
+    throw ConfigError(
+        fmt::format("--picture needs {}, which is not there. Unset DLSCALE_CONFIGS, or install "
+                    "dlscale again with its folder plots.",
+                    script.string()));
+  }
+  std::vector<std::string> command{"python3", script.string()};
+  command.insert(command.end(), words.begin(), words.end());
+  ProgramOutput drawn = run_program(command);
+  if (drawn.code == ProgramOutput::not_started) {
+    throw ConfigError(
+        fmt::format("--picture needs python3, which cannot be started ({}). Install it: apt "
+                    "install python3-matplotlib.",
+                    drawn.errors));
+  }
+  while (drawn.errors.ends_with('\n')) drawn.errors.pop_back();
+  if (drawn.code != 0) throw ConfigError("--picture: " + drawn.errors);
+}
+
+/// Refuses what cannot be drawn before an earlier page is overwritten.
+void check_picture(const std::string& picture) {
+  if (picture.empty()) return;
+  const std::string ending = fs::path(picture).extension();
+  if (ending != ".png" && ending != ".svg" && ending != ".pdf") {
+    throw ConfigError(
+        fmt::format("--picture {} is not the name of a PNG, SVG or PDF. Write one that ends in "
+                    ".png, .svg or .pdf.",
+                    escape_for_terminal(picture)));
+  }
+  run_slide({"--help"});  // fails without matplotlib
+}
+
 void tell_place(const ReportOptions& options) {
   const std::string place = fs::absolute(fs::path(options.out) / "index.html").lexically_normal();
   if (options.format == "table") {
@@ -269,6 +310,9 @@ ExitCode write_answer(const ReportOptions& options, const report::Page& page,
   std::vector<report::TextFile> pages = report::html_files(page);
   std::ranges::move(report::markdown(page), std::back_inserter(pages));
   write_pages(out, pages);
+  if (!options.picture.empty()) {
+    run_slide({fs::absolute(out / "index.html").string(), "--output=" + options.picture});
+  }
   print_document(options, document);
   tell_place(options);
   return ExitCode::ok;
@@ -336,6 +380,7 @@ ExitCode write_report(const ReportOptions& options) {
   refuse_repeated("--ranks", options.ranks);
   static_cast<void>(report::format::find_format(options.format));  // before the work
   options.further.check();
+  check_picture(options.picture);
   refuse_foreign_pages(out);
   refuse_foreign_figures(out);
   if (options.results.empty()) {
@@ -403,12 +448,15 @@ void declare_report(CLI::App& verb, ExitCode& result) {
                 "setting; predictions (JSON of predict) are allowed");
   declare_format(verb, options->format);
   options->further.declare(verb);
+  verb.add_option("--picture", options->picture,
+                  "Picture of the page for a slide: PNG, SVG or PDF by its ending")
+      ->type_name("FILE");
   options->inter_node.declare(verb);
   group_options(verb, {{"Contents", {"--machine", "--ranks", "--side-by-side", "--history"}},
-                       {"Output", {"--output", "--format", "--write"}},
+                       {"Output", {"--output", "--format", "--write", "--picture"}},
                        {"Advanced", {"--inter-node-bandwidth", "--inter-node-latency"}}});
   verb.footer(
-      "Example: dlscale report results/A results/B --side-by-side -o page\n"
+      "Example: dlscale report results/A results/B --side-by-side --picture summary.png -o page\n"
       "dlscale report gate.json --format comment -o page\n"
       "dlscale report results/nightly --history perf-history -o page\n"
       "dlscale report results/local/quickstart -o results/local/quickstart/report");

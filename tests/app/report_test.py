@@ -1,10 +1,12 @@
 """dlscale report of suites of cells, with histories and of histories alone, as a shell sees it."""
 
+import importlib.util
 import json
 import pathlib
 import re
 import shlex
 import tarfile
+import unittest
 
 from program import ProgramTest, main, run
 
@@ -53,6 +55,40 @@ class Predictions(Report):
         self.assertEqual(len([line for line in csv.splitlines() if line.startswith("alexnet,")]), len(rows))
         answer.write_text(answer.read_text().replace('"images_per_s"', '"images"'))
         self.assert_refused(self.report(answer), 2, "holds no predictions that can be read")
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "this Python has no matplotlib")
+    def test_a_picture_for_a_slide_shows_what_the_page_shows(self):
+        answer = self.folder / "answer.json"
+        run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,4", "--format", "json", "-o", answer)
+        for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+            picture = self.folder / f"slide.{ending}"
+            made = self.report(answer, "--picture", picture)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertTrue(picture.read_bytes().startswith(start))
+        shown = picture.read_text()
+        for text in ("How fast does alexnet train on p40x16?", "Speed-up over one rank", "speed-up (less is worse)"):
+            self.assertIn(text, shown)
+            self.assertIn(text, self.text("index.html"))
+
+        foreign = self.folder / "notes.svg"
+        foreign.write_text("precious")
+        self.assert_refused(self.report(answer, "--picture", foreign), 2, "is not overwritten")
+        self.assertEqual(foreign.read_text(), "precious")
+
+    def test_a_picture_that_cannot_be_drawn_is_refused_before_a_page_is_written(self):
+        answer = self.folder / "answer.json"
+        run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--format", "json", "-o", answer)
+        self.assert_refused(self.report(answer, "--picture", "slide.gif"), 2, "slide.gif is not the name of a PNG, SVG or PDF")
+        hidden = self.folder / "matplotlib.py"
+        hidden.write_text("raise ImportError('hidden')\n")
+        alone = self.folder / "configs"
+        alone.mkdir()
+        for variables, sentence in (({"PYTHONPATH": str(self.folder)}, "apt install python3-matplotlib"),
+                                    ({"PATH": "/nowhere"}, "needs python3, which cannot be started"),
+                                    ({"DLSCALE_CONFIGS": str(alone)}, "plots/slide.py, which is not there")):
+            made = run("report", answer, "-o", self.page, "--picture", "slide.png", variables=variables)
+            self.assert_refused(made, 2, sentence)
+        self.assertFalse(self.page.exists())
 
     def test_an_answer_of_plan_has_a_page(self):
         answer = self.folder / "plan.json"
