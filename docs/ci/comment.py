@@ -2,7 +2,7 @@
 """Posts what a gate says on its pull request (GitHub) or merge request (GitLab), and edits its own comment the next time.
 
     comment.py github          in a workflow that runs on workflow_run: takes the comment from the artifact of the run it follows
-    comment.py gitlab FILE     in a job of a merge request pipeline
+    comment.py gitlab FILE [PICTURE]   in a job of a merge request pipeline; the PNG, if it is there, is shown below the text
 
 What it posts was written by the code of the pull request, which may be a stranger's: its size and form are checked, nothing in it
 can call people, refer, link, give commands, load pictures or hold HTML, and the comment says where it comes from. On GitHub the pull request is found by the
@@ -17,6 +17,7 @@ import io
 import json
 import os
 import re
+import secrets
 import sys
 import unicodedata
 import urllib.error
@@ -30,6 +31,7 @@ FILE = "comment.md"
 LARGEST = 65536  # characters of a comment on GitHub; of the file bytes
 WRITTEN_BY = "what follows was written by the code of the"
 LARGEST_ARCHIVE = 2 * LARGEST  # a stored ZIP file of such a file, with its headers
+LARGEST_PICTURE = 2**20  # bytes
 
 
 class Refused(Exception):
@@ -43,14 +45,14 @@ class Host:
         self.api = api.rstrip("/")
         self.headers = headers
 
-    def open(self, method, path, body=None, **query):
+    def open(self, method, path, body=None, kind="application/json", **query):
         url = f"{self.api}/{path}" + ("?" + urllib.parse.urlencode(query) if query else "")
-        data = None if body is None else json.dumps(body).encode()
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(url, data=data, method=method)
         for name, value in self.headers.items():
             request.add_unredirected_header(name, value)  # a redirection leads to another host
         if data is not None:
-            request.add_header("Content-Type", "application/json")
+            request.add_header("Content-Type", kind)
         return urllib.request.urlopen(request, timeout=60)
 
     def json(self, method, path, body=None, **query):
@@ -138,9 +140,11 @@ def within(text, room):
     return "".join(lines[:kept]) + f"\n{len(lines) - kept} more lines\n"
 
 
-def body_of(data, origin):
+def body_of(data, origin, picture=""):
+    """The comment; `picture` is the host's own text for one that it holds."""
     head = f"{MARKER}\n{origin}\n"
-    return head + within(disarmed(checked(data)), LARGEST - len(head))
+    tail = f"\n{picture}\n" if picture else ""
+    return head + within(disarmed(checked(data)), LARGEST - len(head) - len(tail)) + tail
 
 
 def unpacked(archive):
@@ -226,7 +230,22 @@ def github():
     return f"{done} the comment of pull request {number}"
 
 
-def gitlab(path):
+def uploaded(host, project, path):
+    """GitLab's text that shows the picture, which it keeps; empty if there is none."""
+    if not os.path.exists(path):
+        return ""
+    with open(path, "rb") as file:
+        data = file.read(LARGEST_PICTURE + 1)
+    if len(data) > LARGEST_PICTURE or not data.startswith(b"\x89PNG\r\n\x1a\n"):
+        raise Refused(f"{path} is not a PNG of at most {LARGEST_PICTURE} bytes")
+    edge = "dlscale-" + secrets.token_hex(16)  # does not occur in the data
+    form = (f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="summary.png"\r\n'
+            "Content-Type: image/png\r\n\r\n").encode() + data + f"\r\n--{edge}--\r\n".encode()
+    with host.open("POST", f"projects/{project}/uploads", form, f"multipart/form-data; boundary={edge}") as answer:
+        return json.load(answer)["markdown"]
+
+
+def gitlab(path, picture=""):
     token = os.environ.get("DLSCALE_NOTE_TOKEN", "")
     if not token:
         return "DLSCALE_NOTE_TOKEN is not set here, as in pipelines of forks: nothing posted"
@@ -236,8 +255,9 @@ def gitlab(path):
     project, number = int(os.environ["CI_MERGE_REQUEST_PROJECT_ID"]), int(os.environ["CI_MERGE_REQUEST_IID"])
     origin = f"[Pipeline]({os.environ['CI_PIPELINE_URL']}) of {os.environ['CI_COMMIT_SHA'][:12]}; {WRITTEN_BY} merge request.\n"
     own = host.json("GET", "user")["id"]
-    done = post(host, f"projects/{project}/merge_requests/{number}/notes", lambda note: note["author"]["id"] == own, "PUT",
-                body_of(data, origin))
+    checked(data)  # before the picture is sent
+    body = body_of(data, origin, uploaded(host, project, picture))
+    done = post(host, f"projects/{project}/merge_requests/{number}/notes", lambda note: note["author"]["id"] == own, "PUT", body)
     return f"{done} the note of merge request {number}"
 
 
@@ -249,10 +269,10 @@ def main():
     try:
         if words == ["github"]:
             said = github()
-        elif len(words) == 2 and words[0] == "gitlab":
-            said = gitlab(words[1])
+        elif len(words) in (2, 3) and words[0] == "gitlab":
+            said = gitlab(*words[1:])
         else:
-            print("comment.py: write comment.py github, or comment.py gitlab FILE.", file=sys.stderr)
+            print("comment.py: write comment.py github, or comment.py gitlab FILE [PICTURE].", file=sys.stderr)
             return 2
     except Refused as error:
         print(f"comment.py: {error}, so nothing was posted.", file=sys.stderr)

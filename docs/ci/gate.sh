@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds two commits of this checkout, judges one against the other by dlscale gate, and leaves what CI shows of it.
 # usage: docs/ci/gate.sh BASE NEW FOLDER
-#   FOLDER  gets headline.txt, comment.md, junit.xml, metrics.txt, page/ (index.html), and the rounds in gate/. The same call
+#   FOLDER  gets headline.txt, comment.md, junit.xml, metrics.txt, page/ (index.html), summary.png, and the rounds in gate/. The same call
 #           goes on with its rounds; other commits, or anything else that makes another question, discard them.
 # Settings, from the environment:
 #   ADVICE=yes         a regression and an undecided gate are told and pass: for machines that others use as well (no)
@@ -85,7 +85,7 @@ if [ "$noise_minutes" != 0 ]; then
 fi
 
 # Of an earlier call; its rounds are used again.
-rm -f "$folder/gate/gate.json" "$folder/comment.md" "$folder/junit.xml" "$folder/metrics.txt"
+rm -f "$folder/gate/gate.json" "$folder/comment.md" "$folder/junit.xml" "$folder/metrics.txt" "$folder/summary.png"
 keep_rounds_of "$folder/gate" "$programs $suite"
 code=0
 "$judge" gate --base-build "$base_build" --new-build "$new_build" --suite "$suite" --margin "$margin" \
@@ -97,7 +97,9 @@ if [ "$code" = 4 ] && grep -qs '"invalid": true' "$folder/gate/gate.json"; then 
 
 if [ -f "$folder/gate/gate.json" ]; then
   head -n 1 "$folder/gate.txt" > "$folder/headline.txt"
-  "$judge" report "$folder/gate/gate.json" -o "$folder/page" > /dev/null
+  page() { "$judge" report "$folder/gate/gate.json" -o "$folder/page" "$@" > /dev/null; }
+  # Without a picture where matplotlib is missing, or --picture in the base.
+  page --picture "$folder/summary.png" || page
 else
   echo "the gate ended with exit code $code before it had a result" > "$folder/headline.txt"
 fi

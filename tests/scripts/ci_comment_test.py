@@ -49,7 +49,9 @@ class Host:
                 parts = urllib.parse.urlsplit(self.path)
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 query = dict(urllib.parse.parse_qsl(parts.query))
-                host.asked.append((self.command, parts.path, query, json.loads(body) if body else None, dict(self.headers)))
+                if self.headers.get("Content-Type") == "application/json":
+                    body = json.loads(body)
+                host.asked.append((self.command, parts.path, query, body or None, dict(self.headers)))
                 found = host.answers.get(parts.path, {} if self.command != "GET" else None)
                 if callable(found):
                     found = found(query)
@@ -71,7 +73,9 @@ class Host:
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def written(self):
-        return [(command, path, body["body"]) for command, path, _, body, _ in self.asked if command != "GET"]
+        """Comments, and pictures as their bytes."""
+        return [(command, path, body if isinstance(body, bytes) else body["body"])
+                for command, path, _, body, _ in self.asked if command != "GET"]
 
     def close(self):
         self.server.shutdown()
@@ -232,10 +236,10 @@ class GitLab(CommentTest):
         self.file = self.folder / "comment.md"
         self.file.write_text(TEXT)
 
-    def note(self, **variables):
+    def note(self, *more, **variables):
         known = {"CI_API_V4_URL": self.host.address, "CI_MERGE_REQUEST_PROJECT_ID": "4", "CI_MERGE_REQUEST_IID": "5",
                  "CI_PIPELINE_URL": "https://host/p/1", "CI_COMMIT_SHA": SHA, "DLSCALE_NOTE_TOKEN": "secret"}
-        return self.run_script("gitlab", self.file, **(known | variables))
+        return self.run_script("gitlab", self.file, *more, **(known | variables))
 
     def test_a_first_note_is_posted_and_the_next_edits_it(self):
         done = self.note()
@@ -245,6 +249,30 @@ class GitLab(CommentTest):
         notes = "/projects/4/merge_requests/5/notes"
         self.assertEqual([each[:2] for each in self.host.written()], [("POST", notes), ("PUT", notes + "/8")])
         self.assertIn("of 0123456789ab; what follows was written", self.host.written()[0][2])
+
+    PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+
+    def test_a_picture_is_kept_by_the_host_and_shown_below_the_text(self):
+        picture = self.folder / "summary.png"
+        self.assertEqual(self.note(picture).returncode, 0, "no picture is no error")
+        picture.write_bytes(self.PICTURE)
+        self.host.answers["/projects/4/uploads"] = {"markdown": "![summary](/uploads/1/summary.png)"}
+        done = self.note(picture)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, upload, note = self.host.written()
+        self.assertEqual(upload[:2], ("POST", "/projects/4/uploads"))
+        self.assertIn(b'name="file"; filename="summary.png"', upload[2])
+        self.assertIn(self.PICTURE, upload[2])
+        self.assertTrue(note[2].endswith("</details>\n\n![summary](/uploads/1/summary.png)\n"), note[2])
+
+    def test_what_is_not_a_picture_or_is_beside_a_foreign_text_is_not_sent(self):
+        picture = self.folder / "summary.png"
+        for wrong in (b"<svg/>", self.PICTURE + bytes(2**20)):
+            picture.write_bytes(wrong)
+            self.assert_refused(self.note(picture), "is not a PNG of at most")
+        picture.write_bytes(self.PICTURE)
+        self.file.write_text("hello")
+        self.assert_refused(self.note(picture), "does not begin with")
 
     def test_without_a_token_it_says_so_and_passes(self):
         done = self.note(DLSCALE_NOTE_TOKEN="")
