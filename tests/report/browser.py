@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
 LONGEST_S = 60  # for one answer: a machine may be busy
 
 
