@@ -32,8 +32,11 @@ constexpr std::size_t kept_free = 512;
 constexpr std::size_t kept_for_others = 4096;
 constexpr std::size_t longest_headline = 140;
 
-/// Lines that a reader sees without opening anything.
-constexpr std::size_t most_open_lines = 40;
+/// Lines that a reader sees without opening anything: 40 less what a recipe of CI adds, which are
+/// the origin, what the machine can show, whether it is advice only, and a picture.
+constexpr std::size_t most_open_lines = 36;
+/// Notes that stay open below a table even if they take the place of rows.
+constexpr std::size_t most_open_notes = 5;
 /// Lines of an open table besides its rows and notes: title, headings and their rule.
 constexpr std::size_t lines_of_headings = 3;
 
@@ -142,12 +145,20 @@ struct Comment {
   }
 };
 
+/// Takes the notes of a table that leave no room for its rows: a comparison of many repeats has one
+/// on each interval.
+std::vector<std::string> long_notes(const Comment& comment, Table& table) {
+  if (table.notes.size() <= most_open_notes || lines_of(table) <= comment.room()) return {};
+  return std::exchange(table.notes, {});
+}
+
 /// Shows as many of the rows that changed as there is room for, and folds the others.
 void add_judged(Comment& comment, const Table& table, std::size_t verdict) {
   Parts parts = parts_of(table, verdict);
   if (!parts.changed.rows.empty()) {
+    std::vector<std::string> notes = long_notes(comment, parts.changed);
     Table rest{parts.changed.title, parts.changed.columns, {}, {}};
-    const std::size_t besides = lines_of_headings + parts.changed.notes.size() + 2;
+    const std::size_t besides = lines_of_headings + parts.changed.notes.size() + 3;
     const std::size_t room =
         std::max<std::size_t>(1, comment.room() > besides ? comment.room() - besides : 0);
     if (parts.changed.rows.size() > room) {
@@ -158,6 +169,10 @@ void add_judged(Comment& comment, const Table& table, std::size_t verdict) {
     comment.open(parts.changed);
     if (!rest.rows.empty()) {
       comment.fold(fmt::format("{} more: {}", table.title, counts(rest, verdict)), std::move(rest));
+    }
+    if (!notes.empty()) {
+      comment.fold(fmt::format("{}: {} notes", table.title, notes.size()),
+                   {"", {}, {}, std::move(notes)});
     }
   }
   if (!parts.other.rows.empty()) {
