@@ -39,6 +39,17 @@ class Shape:
         return [(float(x), float(y)) for x, y in pairs]
 
 
+@dataclasses.dataclass
+class Table:
+    """A table of the page; its first row has the headings."""
+
+    caption: str = ""
+    rows: list = dataclasses.field(default_factory=list)
+
+    def records(self):
+        return [dict(zip(self.rows[0], row, strict=True)) for row in self.rows[1:]]
+
+
 class Page(html.parser.HTMLParser):
     """What the first screen says. Only the first figure counts: it stands there."""
 
@@ -47,6 +58,7 @@ class Page(html.parser.HTMLParser):
         self.question = self.verdict = self.caption = self.quality = self.style = ""
         self.tiles = []  # [name, value, detail]
         self.shapes = []
+        self.tables = []
         self.size = None
         self.path = []  # open elements: (tag, class or id)
         self.feed(text)
@@ -67,8 +79,18 @@ class Page(html.parser.HTMLParser):
             self.path.append(("drawing",))
         elif tag == "dt" and self.inside("tiles"):
             self.tiles.append([])
+        elif tag in ("table", "tr", "th", "td"):
+            self.begin_in_table(tag)
         elif self.inside("drawing") and tag not in self.UNDRAWN:
             self.shapes.append(Shape(tag, attributes))
+
+    def begin_in_table(self, tag):
+        if tag == "table":
+            self.tables.append(Table())
+        elif tag == "tr":
+            self.tables[-1].rows.append([])
+        else:
+            self.tables[-1].rows[-1].append("")
 
     def handle_startendtag(self, tag, attributes):
         if self.inside("drawing"):
@@ -88,6 +110,10 @@ class Page(html.parser.HTMLParser):
             self.add_to_verdict(data)
         elif self.inside("h1"):
             self.question += data
+        elif self.path and self.path[-1][0] in ("th", "td"):
+            self.tables[-1].rows[-1][-1] += data
+        elif self.path and self.path[-1][0] == "caption":
+            self.tables[-1].caption += data
         elif self.inside("figcaption") and self.size and not self.inside("section"):
             self.caption = self.caption or data
 
@@ -99,6 +125,25 @@ class Page(html.parser.HTMLParser):
             self.quality += "" if self.inside("a") else data
         elif self.path[-1][0] == "p":
             self.verdict += data
+
+
+TRAININGS = {
+    "network",
+    "ranks",
+    "batch",
+    "data type",
+    "device",
+    "backend or framework",
+    "column",
+    "basis",
+    "samples/s",
+}
+
+
+def trainings_of(page):
+    """The table of trainings side by side, which the slide shows in place of the figure."""
+    found = (table for table in page.tables if table.rows and TRAININGS.issubset(table.rows[0]))
+    return next(found, None)
 
 
 def read_page(path):
@@ -230,6 +275,57 @@ class Drawing:
         )
 
 
+class Trainings:
+    """Draws trainings as bars of samples a second below a heading for each network and batch."""
+
+    MOST_LINES = 22  # that can be read on a slide
+    BARS_FROM, BARS_TO = 0.5, 0.85  # of the width
+
+    def __init__(self, axes, table):
+        self.axes = axes
+        groups = {}
+        for record in table.records():
+            ranks = "1 rank" if record["ranks"] == "1" else f"{record['ranks']} ranks"
+            asked = [record["network"], ranks, f"batch {record['batch']}", record["data type"]]
+            groups.setdefault(", ".join(asked), []).append(record)
+        lines = [(name, record) for name, records in groups.items() for record in [None, *records]]
+        shown = lines[: self.MOST_LINES]
+        while shown[-1][1] is None:  # a heading alone
+            shown.pop()
+        axes.set(xlim=(0, 1), ylim=(max(len(shown), 8) + 1, 0))
+        axes.axis("off")
+        for place, (name, record) in enumerate(shown):
+            if record is None:
+                self.write(0, place, name, fontweight="bold")
+            else:
+                self.draw_bar(place, record, max(map(self.rate, groups[name])))
+        hidden = sum(record is not None for _, record in lines[self.MOST_LINES :])
+        if hidden:
+            self.write(0, len(shown), f"{hidden} more are in the table of the page")
+
+    @staticmethod
+    def rate(record):
+        return float(record["samples/s"])
+
+    def write(self, x, place, text, **more):
+        text = figure_io.label(text)
+        self.axes.text(x, place + 0.5, text, va="center", **({"fontsize": 9} | more))
+
+    def draw_bar(self, place, record, best):
+        parts = [record[key] for key in ("column", "device", "backend or framework")]
+        if record["basis"] != "measured":
+            parts.append(record["basis"])
+        name = " · ".join(dict.fromkeys(filter(None, parts)))
+        self.write(0.01, place, textwrap.shorten(name, 90, placeholder=" …"), fontsize=8)
+        share = self.rate(record) / best
+        width = share * (self.BARS_TO - self.BARS_FROM)
+        self.axes.barh(
+            place + 0.5, width, left=self.BARS_FROM, height=0.7, color=figure_io.COLOURS[0]
+        )
+        beside = "" if share == 1 else f", {share:.2f} of the fastest"
+        self.write(self.BARS_FROM + width + 0.005, place, f"{record['samples/s']}/s{beside}")
+
+
 class Slide:
     """Fills a slide from its top: beside a tall figure, or above a wide one."""
 
@@ -281,12 +377,13 @@ class Slide:
             y -= self.line_height(size) * len(lines)
         return self.top - y
 
-    def add_figure(self, page):
+    def add_axes(self):
+        """Axes that fill what is left."""
         bottom = 0.06
         left, top = EDGE, self.top
         if self.across == TEXT_BESIDE:
             left, top = 2 * EDGE + TEXT_BESIDE, 0.96
-        Drawing(self.figure.add_axes((left, bottom, 1 - EDGE - left, top - bottom)), page)
+        return self.figure.add_axes((left, bottom, 1 - EDGE - left, top - bottom))
 
     def add_foot(self, text):
         self.figure.text(
@@ -300,13 +397,17 @@ def is_tall(page):
 
 
 def draw(page):
-    slide = Slide(beside=is_tall(page))
+    trainings = trainings_of(page)
+    slide = Slide(beside=is_tall(page) and trainings is None)
     slide.add_text(page.question, 20, fontweight="bold")
     slide.add_text(page.verdict, 13)
     slide.add_tiles(page.tiles)
-    if page.size:
-        slide.add_text(page.caption, 10, color=figure_io.GREY)
-        slide.add_figure(page)
+    caption = page.caption if trainings is None else trainings.caption
+    slide.add_text(caption, 10, color=figure_io.GREY)
+    if trainings is not None:
+        Trainings(slide.add_axes(), trainings)
+    elif page.size:
+        Drawing(slide.add_axes(), page)
     slide.add_foot(page.quality)
     return slide.figure
 

@@ -76,6 +76,41 @@ class SlideTest(unittest.TestCase):
                 ):
                     self.assertIn(" ".join(said.split()), shown)
 
+    def test_trainings_side_by_side_are_bars_the_fastest_first(self):
+        headings = (
+            "network",
+            "ranks",
+            "batch",
+            "data type",
+            "column",
+            "device",
+            "backend or framework",
+            "basis",
+            "samples/s",
+        )
+        rows = [
+            ("vgg16", "1", "8", "f32", "A", "$GPU$", "onednn", "measured", "20"),
+            ("vgg16", "1", "8", "f32", "B", "CPU", "", "predicted", "5"),
+        ]
+        rows += [
+            ("alexnet", "2", str(batch), "f32", "B", "CPU", "", "measured", "9")
+            for batch in range(30)
+        ]
+        table = "<table><caption>Trainings</caption>" + "".join(
+            f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in (headings, *rows)
+        )
+        good = (FOLDER / "side_by_side.html").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "page.html"
+            path.write_text(good.replace("</main>", table + "</table></main>"), encoding="utf-8")
+            shown = self.draw(path)
+        self.assertIn(
+            "vgg16, 1 rank, batch 8, f32 A · $GPU$ · onednn 20/s B · CPU · predicted 5/s, 0.25 of the fastest",
+            shown,
+        )
+        self.assertIn("alexnet, 2 ranks, batch 0, f32", shown)
+        self.assertRegex(shown, r"9/s 2\d more are in the table of the page")
+
     def test_other_pages_and_figures_are_refused(self):
         good = (FOLDER / "report.html").read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
