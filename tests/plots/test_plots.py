@@ -99,32 +99,6 @@ class PlotsTest(plot_case.PlotCase):
             self.assert_refused(
                 self.run_plot("published", cases, self.write("broken.jsonl", text)), word)
 
-    def side_by_side(self, **changed):
-        """The path of an answer: a training in three columns, of which one lacks it at batch 16."""
-        rows = [{"measurement": f"e2e batch={batch} dtype=f32 network=alexnet ranks=2", "times_s": times}
-                for batch, times in ((8, [0.4, 0.2, 0.8]), (16, [0.8, None, 1.0]))]
-        rows.append({"measurement": "update bytes=64 ranks=2", "times_s": [1.0, 2.0, None]})
-        document = {"schema": "dlscale.side_by_side", "version": 1, "rows": rows,
-                    "columns": ["$A$ · bucketed", "$A$ · merged", "B"]}
-        return self.write("side_by_side.json", document | changed)
-
-    def test_side_by_side_has_a_panel_for_each_training_and_the_fastest_first(self):
-        text = self.draw("side_by_side", self.side_by_side())
-        for word in ["alexnet, 2 ranks with 8 images each, f32", "alexnet, 2 ranks with 16 images each",
-                     "images/s", "$A$ · merged", "80", "0.50 of the fastest", "0.25 of the fastest"]:
-            self.assertIn(word, text)
-        self.assertNotIn("update", text)
-        self.assertLess(text.index("$A$ · merged"), text.index("$A$ · bucketed"))
-        few = self.draw("side_by_side", self.side_by_side(), "--most", "1")
-        self.assertIn("1 more trainings are not drawn", few)
-
-    def test_side_by_side_refuses_what_it_cannot_draw(self):
-        path = self.side_by_side()
-        self.assert_refused(self.run_plot("side_by_side", path, "--network", "x"), "There are: alexnet")
-        self.assert_refused(self.run_plot("side_by_side", path, "--most", "0"), "--most is 0")
-        self.assert_refused(self.run_plot("side_by_side", self.side_by_side(rows=[])), "no training")
-        self.assert_refused(self.run_plot("side_by_side", self.side_by_side(schema="x")), "side_by_side.json")
-
     def test_names_are_shown_as_they_are(self):
         hostile = "<script>alert('$x^$')</script> & $"
         cases = [published_case(hostile, gpus) for gpus in (1, 8)]
