@@ -12,6 +12,7 @@
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
 #include "report/figure/stacked_bars.hpp"
+#include "report/parallel/pipeline_chart.hpp"
 #include "report/prediction/iteration_fields.hpp"
 
 namespace dlscale::report {
@@ -230,7 +231,11 @@ Page page_of_plans(const json& answer) {
     page.picture = figure->name;
     page.figures.push_back(std::move(*figure));
   }
-  page.sections = {{"plans", "All plans", {plans_table(plans)}}};
+  if (auto figure = pipeline_figure(best)) {
+    page.sections.push_back({"pipeline", "A step of the pipeline", {FigureSlot{figure->name}}});
+    page.figures.push_back(std::move(*figure));
+  }
+  page.sections.push_back({"plans", "All plans", {plans_table(plans)}});
   if (std::vector<Table> stages = stage_tables(plans); !stages.empty()) {
     Section section{"stages", "Stages", {}};
     for (Table& table : stages) section.blocks.emplace_back(std::move(table));

@@ -123,10 +123,43 @@ void draw_axes(Canvas& canvas, const Frame& frame, const std::vector<Tick>& x_ti
     free_from = at + half + 4;
   }
   canvas.line({x.from, y.from}, {x.to, y.from}, "axis");
-  canvas.text({(x.from + x.to) / 2, y.from + 35}, x_name, Anchor::middle, "soft");
+  if (!x_name.empty()) {
+    canvas.text({(x.from + x.to) / 2, y.from + 35}, x_name, Anchor::middle, "soft");
+  }
   if (!y_name.empty()) {
     canvas.upright({x.from - widest - 16, (y.from + y.to) / 2}, y_name);
   }
+}
+
+std::vector<double> spread(std::span<const double> wanted, std::span<const double> sizes,
+                           double low, double high, double gap) {
+  // Labels that touch form a block, which begins where the mean of its labels wants it.
+  struct Block {
+    double sum = 0;
+    double count = 0;
+    [[nodiscard]] double mean() const { return sum / count; }
+  };
+  std::vector<Block> blocks;
+  std::vector<double> offsets;
+  double offset = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    offsets.push_back(offset);
+    Block block{wanted[i] - offset, 1};
+    while (!blocks.empty() && blocks.back().mean() > block.mean()) {
+      block = {blocks.back().sum + block.sum, blocks.back().count + block.count};
+      blocks.pop_back();
+    }
+    blocks.push_back(block);
+    offset += sizes[i] + gap;
+  }
+  const double last = std::max(low, high - (offset - gap));
+  std::vector<double> places;
+  for (const Block& block : blocks) {
+    for (double label = 0; label < block.count; ++label) {
+      places.push_back(std::clamp(block.mean(), low, last) + offsets[places.size()]);
+    }
+  }
+  return places;
 }
 
 double draw_legend(Canvas& canvas, Point at, double width,

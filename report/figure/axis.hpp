@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,9 +45,15 @@ struct Frame {
 /// The frame that fills a box. Widens ranges that are empty.
 Frame frame_in(const Box& box, Scale x, Scale y);
 
-/// Draws the grid, the ticks with their texts, and the names of the axes.
+/// Draws the grid, the ticks with their texts, and the names of the axes, which may be empty.
 void draw_axes(Canvas& canvas, const Frame& frame, const std::vector<Tick>& x_ticks,
                const std::vector<Tick>& y_ticks, std::string_view x_name, std::string_view y_name);
+
+/// Beginnings of labels of those sizes along one direction, in their order: `gap` apart, between
+/// `low` and `high`, and together as near to the wanted ones as that allows (least squares). Labels
+/// that do not fit run over `high`.
+std::vector<double> spread(std::span<const double> wanted, std::span<const double> sizes,
+                           double low, double high, double gap);
 
 /// An entry of a legend: a coloured mark and its text.
 struct LegendEntry {

@@ -44,27 +44,24 @@ struct PartLabel {
   double width = 0;
 };
 
-/// Labels beside one another, each as near to its part as the others allow. Parts below 0.5 % of
-/// the bar have none.
+/// Labels beside one another, near to their parts. Parts below 0.5 % of the bar have none.
 std::vector<PartLabel> labels_of(const Scale& x, const StackedBar& bar) {
   std::vector<PartLabel> labels;
+  std::vector<double> wanted;
+  std::vector<double> widths;
   double done = 0;
-  double free_from = 4;
   for (std::size_t i = 0; i < bar.parts.size(); ++i) {
     const StackPart& part = bar.parts[i];
     const double middle = x.at((done + part.value / 2));
     done += part.value;
     if (part.value < 0.005 * sum_of(bar)) continue;
     const double width = glyph * static_cast<double>(display_width(part.name));
-    const double from = std::max(free_from, middle - width / 2);
-    labels.push_back({part.name, i, middle, from, width});
-    free_from = from + width + label_gap;
+    labels.push_back({part.name, i, middle, 0, width});
+    wanted.push_back(middle - width / 2);
+    widths.push_back(width);
   }
-  double free_to = figure_width - 4;
-  for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
-    label->from = std::min(label->from, free_to - label->width);
-    free_to = label->from - label_gap;
-  }
+  const std::vector<double> places = spread(wanted, widths, 4, figure_width - 4, label_gap);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i].from = places[i];
   return labels;
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/text/numbers.hpp"
+#include "model/parallel/answer/answered_timeline.hpp"
+#include "report/parallel/pipeline_chart.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/table/run_words.hpp"
 
@@ -116,6 +118,17 @@ std::string widest_interval(const std::vector<ParallelRow>& rows) {
                      significant(100 * (widest.seconds / widest.low - 1), 2), where);
 }
 
+/// The plans, those in stages with a step of their pipeline.
+Json plans_json(const std::vector<ParallelRow>& rows,
+                const std::vector<model::parallel_time::AnsweredPlan>& answered) {
+  Json plans = list_of(fields_for_programs(), rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (answered[i].asked.stages == 1) continue;
+    plans[i]["pipeline"] = pipeline_json(timeline_of(answered[i]));
+  }
+  return plans;
+}
+
 }  // namespace
 
 Document parallel_document(const ComparedPlans& plans, const ParallelWords& words) {
@@ -133,11 +146,12 @@ Document parallel_document(const ComparedPlans& plans, const ParallelWords& word
   Document document;
   document.tables = {std::move(answers), std::move(parts)};
   document.records = records_of(fields_for_programs(), rows);
-  document.json = json_answer("dlscale.parallel_prediction", [rows, notes = plans.notes] {
-    Json remarks = Json::array();
-    for (const std::string& note : notes) remarks.push_back(note);
-    return Json{{"plans", list_of(fields_for_programs(), rows)}, {"notes", remarks}};
-  });
+  document.json = json_answer(
+      "dlscale.parallel_prediction", [rows, answered = plans.rows, notes = plans.notes] {
+        Json remarks = Json::array();
+        for (const std::string& note : notes) remarks.push_back(note);
+        return Json{{"plans", plans_json(rows, answered)}, {"notes", remarks}};
+      });
   return document;
 }
 

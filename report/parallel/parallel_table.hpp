@@ -18,7 +18,8 @@ struct ParallelWords {
 /// Parallel plans side by side, one a row. Columns: GPUs, tokens a second, in all and of one; the
 /// step with its 90 % interval, model flop utilisation, memory of the fullest GPU, whether it fits,
 /// and what bounds the step. A second table has the parts of the step, which add up. In records and
-/// JSON ("dlscale.parallel_prediction", version 1) values are in SI units. Requires ≥ 1 row.
+/// JSON ("dlscale.parallel_prediction", version 1) values are in SI units. In JSON, plans in stages
+/// have pipeline_json() of their step, too. Requires ≥ 1 row.
 Document parallel_document(const model::parallel_time::ComparedPlans& plans,
                            const ParallelWords& words);
 

@@ -16,6 +16,7 @@
 #include "report/figure/canvas.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/figure/figures.hpp"
+#include "report/figure/gantt.hpp"
 #include "report/figure/speedup_lines.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/results/axes.hpp"
@@ -95,6 +96,19 @@ TEST(Frame, WidensARangeWithoutExtent) {
   const Frame frame = frame_in({0, 0, 10, 10}, {5, 5}, {0, 0});
   EXPECT_TRUE(std::isfinite(frame.x.at(5)));
   EXPECT_TRUE(std::isfinite(frame.y.at(0)));
+}
+
+TEST(Labels, LieApartAndAsNearAsTheyCan) {
+  const std::vector<double> wanted{10, 11, 50, -5};
+  const std::vector<double> sizes{4, 4, 4, 4};
+  const std::vector<double> alone = spread(std::span(wanted).first(1), sizes, 0, 100, 2);
+  EXPECT_EQ(alone, std::vector<double>{10});
+  const std::vector<double> two = spread(std::span(wanted).first(2), sizes, 0, 100, 2);
+  EXPECT_DOUBLE_EQ(two.at(0) + two.at(1), 21);  // both give way
+  EXPECT_DOUBLE_EQ(two.at(1) - two.at(0), 6);
+  const std::vector<double> all = spread(wanted, sizes, 0, 100, 2);
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i] - all[i - 1], 6 - 1e-9);
+  EXPECT_DOUBLE_EQ(spread(std::vector{99.0}, sizes, 0, 100, 2).front(), 96);
 }
 
 TEST(Canvas, EscapesTexts) {
@@ -288,6 +302,26 @@ TEST(SpeedupLines, SayWhereCommunicationTakesOver) {
   EXPECT_EQ(cell(figure->data, 3, "efficiency"), "43.8 %");
   lines.front().points.resize(1);
   EXPECT_FALSE(speedup_lines(lines));
+}
+
+TEST(Gantt, DrawsABoxInEachWindowThatHasIt) {
+  const Table data{"Numbers", {{"stage"}}, {{{"1"}}}, {}};
+  const Gantt chart{"A step",
+                    "idle",
+                    {"forward", "backward"},
+                    {{0, 1}, {8, 9}},
+                    {{"stage 1", "idle 4 %", {{0, 0, 0.9, "1"}, {1, 0.9, 8.5, "12"}}},
+                     {"stage 2", "idle 90 %", {{0, 5, 6, "never"}}}},
+                    data};
+  const auto figure = gantt(chart);
+  expect_drawable(figure);
+  EXPECT_EQ(count(figure->svg, "<title>stage 1: forward 1, 0 to 0.9000 s"), 1U);
+  EXPECT_EQ(count(figure->svg, "<title>stage 1: backward 12, "), 2U);
+  EXPECT_EQ(count(figure->svg, ">never<"), 0U);
+  EXPECT_EQ(count(figure->svg, ">idle 90 %<"), 1U);
+  EXPECT_EQ(count(figure->svg, ">idle<"), 2U) << "in the widest gap of each stage";
+  EXPECT_EQ(count(figure->svg, ">forward<") + count(figure->svg, ">backward<"), 2U);
+  EXPECT_FALSE(gantt({.title = "nothing", .idle = "idle"}));
 }
 
 TEST(Roofline, HasAPanelAPassAndAMarkAKernelBelowTheCeilings) {

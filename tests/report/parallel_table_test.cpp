@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,9 @@
 #include "core/network/network.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "model/memory/transformer_shape.hpp"
+#include "report/answers/parallel_page.hpp"
 #include "report/parallel/parallel_memory.hpp"
+#include "report/parallel/pipeline_chart.hpp"
 #include "tests/report/expect_well_made.hpp"
 
 namespace dlscale::report {
@@ -56,6 +59,55 @@ TEST(ParallelTables, NamePlansThatStandSideBySide) {
   expect_well_made(alone);
   EXPECT_EQ(alone.tables.front().columns.front().heading, "GPUs");
   EXPECT_NE(alone.tables.front().title.find("data=8,micro_batch=1,zero=3"), std::string::npos);
+}
+
+TEST(PipelineChart, ShowsAStepWhoseTimesAddUp) {
+  const auto plans = answered({"stages=4,data=2,micro_batch=4", "tensor=8,micro_batch=1,zero=1"});
+  const auto answer = nlohmann::json::parse(parallel_document(plans, {}).json());
+  EXPECT_FALSE(answer["plans"][1].contains("pipeline"));
+  const nlohmann::json& plan = answer["plans"][0];
+  const nlohmann::json& pipeline = plan["pipeline"];
+  ASSERT_EQ(pipeline["stages"].size(), 4U);
+  EXPECT_EQ(pipeline["windows_s"].size(), 1U);
+  for (const nlohmann::json& stage : pipeline["stages"]) {
+    double all = 0;
+    for (const auto& [key, value] : stage.items()) {
+      if (key.ends_with("_s")) all += value.get<double>();
+    }
+    EXPECT_NEAR(all, plan["t_iter_s"].get<double>(), 1e-3 * all);
+    double end = 0;
+    for (const nlohmann::json& box : stage["boxes"]) {
+      EXPECT_GE(box[1].get<double>(), end * (1 - 1e-5));
+      end = box[2].get<double>();
+    }
+    EXPECT_LE(end, plan["t_iter_s"].get<double>() * 1.001);
+  }
+  const auto figure = pipeline_figure(plan);
+  ASSERT_TRUE(figure);
+  EXPECT_EQ(figure->data.rows.size(), 4U);
+  for (const char* text : {">stage 4<", ">forward<", ">backward<", ">idle "}) {
+    EXPECT_NE(figure->svg.find(text), std::string::npos) << text;
+  }
+  EXPECT_EQ(figure->title.find("shown are"), std::string::npos);
+}
+
+TEST(PipelineChart, ShowsTheEndsAndTheMiddleOfALongStep) {
+  const auto plans = answered({"stages=8,micro_batch=1"});
+  const auto answer = nlohmann::json::parse(parallel_document(plans, {}).json());
+  const nlohmann::json& plan = answer["plans"][0];
+  const nlohmann::json& windows = plan["pipeline"]["windows_s"];
+  ASSERT_EQ(windows.size(), 3U);
+  EXPECT_EQ(windows[0][0], 0);
+  EXPECT_LT(windows[0][1], windows[1][0]);
+  EXPECT_LT(windows[1][1], windows[2][0]);
+  EXPECT_NEAR(windows[2][1].get<double>(), plan["t_iter_s"].get<double>(), 1e-3);
+  std::size_t boxes = 0;
+  for (const nlohmann::json& stage : plan["pipeline"]["stages"]) boxes += stage["boxes"].size();
+  EXPECT_GT(boxes, 200U);
+  EXPECT_LT(boxes, 300U) << "240, and those that reach into a window";
+  EXPECT_NE(pipeline_figure(plan)->title.find("shown are its beginning"), std::string::npos);
+  const Page page = parallel_prediction_page(answer.dump(), "answer.json").page;
+  EXPECT_EQ(page.figures.back().name, "pipeline");
 }
 
 TEST(ParallelTables, ShowWhatAGpuLacksBehindItsEnd) {
