@@ -54,6 +54,16 @@ std::optional<Figure> phase_bars(const Validation& validation);
 std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
                                     std::span<const model::CollectiveFit> fits);
 
+/// "message_crossover": the fastest algorithm of each collective by size and ranks, from "comm"
+/// rows with the messages of training. Cells are pale where the 95 % interval of another overlaps.
+/// At most 4 maps. Absent unless several algorithms ran at two sizes or numbers of ranks.
+std::optional<Figure> message_crossover(std::span<const ResultFile> results);
+
+/// "crossover": the same of convolutions, by filter and image, a map for each pass. Where several
+/// shapes share a cell, an algorithm counts by the geometric mean of its times over all of them.
+/// Takes the batch and the other conditions under which most kernels were measured.
+std::optional<Figure> convolution_crossover(std::span<const ResultFile> results);
+
 /// "roofline": one panel for each pass, with the measured ceilings of memory and arithmetic. Each
 /// convolution and algorithm is a mark: executed operations per second against operations per byte.
 /// Both axes are logarithmic. Shows only the most common cache state. Absent without a roofline or

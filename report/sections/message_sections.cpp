@@ -405,6 +405,7 @@ Section messages_section(const ReportInput& input) {
   Section section{"messages", "Messages between ranks", {}};
   for (Table& table : message_summary(input.results)) section.blocks.emplace_back(std::move(table));
   section.blocks.emplace_back(FigureSlot{"allreduce"});
+  section.blocks.emplace_back(FigureSlot{"message_crossover"});
   auto details = message_details(input.results);
   std::size_t rows = 0;
   for (const auto& [collective, tables] : details) {
@@ -417,7 +418,7 @@ Section messages_section(const ReportInput& input) {
     }
     for (Table& table : tables) section.blocks.emplace_back(Folded{std::move(table)});
   }
-  if (details.empty() && section.blocks.size() == 1) {
+  if (details.empty() && section.blocks.size() == 2) {
     section.blocks.emplace_back(Paragraph{"No message was measured."});
   }
   return section;

@@ -159,6 +159,7 @@ void append_or_fold(Section& section, Table table) {
 }
 
 void append_roofline(Section& section, const KernelStudy& study) {
+  section.blocks.emplace_back(FigureSlot{"crossover"});
   section.blocks.emplace_back(FigureSlot{"roofline"});
   if (!study.roofline()) {
     section.blocks.emplace_back(Paragraph{"No roofline: " + study.obstacle()});
@@ -369,16 +370,20 @@ Figures report_figures(const ReportInput& input) {
   } else {
     append(figure::bus_bandwidth(input.results, {}));
   }
+  append(figure::message_crossover(input.results));
   if (input.kernels) append(figure::roofline(*input.kernels));
+  append(figure::convolution_crossover(input.results));
   append(figure::latency(input.results));
   if (input.history) append(history_figure(*input.history));
   return figures;
 }
 
 std::vector<std::string> figure_files() {
-  return {"step_stack.svg", "stragglers.svg", "phases.svg",    "speedup.svg", "allreduce.svg",
-          "roofline.svg",   "latency.svg",    "history.svg",   "forest.svg",  "paired.svg",
-          "iteration.svg",  "front.svg",      "waterfall.svg", "memory.svg",  "standings.svg"};
+  return {"step_stack.svg", "stragglers.svg",       "phases.svg",    "speedup.svg",
+          "allreduce.svg",  "roofline.svg",         "latency.svg",   "history.svg",
+          "forest.svg",     "paired.svg",           "iteration.svg", "front.svg",
+          "waterfall.svg",  "memory.svg",           "standings.svg", "pipeline.svg",
+          "crossover.svg",  "message_crossover.svg"};
 }
 
 }  // namespace dlscale::report
