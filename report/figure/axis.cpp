@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -160,6 +161,35 @@ std::vector<double> spread(std::span<const double> wanted, std::span<const doubl
     }
   }
   return places;
+}
+
+void draw_side_labels(Canvas& canvas, const Box& room, std::vector<SideLabel> labels) {
+  constexpr double line_height = 15;
+  constexpr double leader = 12;
+  std::ranges::stable_sort(labels, {}, [](const SideLabel& label) { return label.at.y; });
+  const auto columns = static_cast<std::size_t>((room.width - leader) / glyph);
+  std::vector<std::vector<std::string>> texts;
+  std::vector<double> wanted;
+  std::vector<double> heights;
+  for (const SideLabel& label : labels) {
+    std::istringstream text(wrapped(label.text, columns, 0));
+    std::vector<std::string>& lines = texts.emplace_back();
+    for (std::string line; std::getline(text, line);) lines.push_back(cut_to_width(line, columns));
+    heights.push_back(line_height * static_cast<double>(lines.size()));
+    wanted.push_back(label.at.y - line_height / 2);  // its first line beside what it names
+  }
+  const std::vector<double> places = spread(wanted, heights, room.y, room.y + room.height, 2);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    double y = places[i];
+    if (!labels[i].stroke.empty()) {
+      canvas.line(labels[i].at, {room.x + leader - 3, y + line_height / 2}, labels[i].stroke);
+    }
+    for (const std::string& line : texts[i]) {
+      canvas.text({room.x + leader, y + 12}, line, Anchor::start, labels[i].classes,
+                  labels[i].title);
+      y += line_height;
+    }
+  }
 }
 
 double draw_legend(Canvas& canvas, Point at, double width,

@@ -55,11 +55,24 @@ void draw_axes(Canvas& canvas, const Frame& frame, const std::vector<Tick>& x_ti
 std::vector<double> spread(std::span<const double> wanted, std::span<const double> sizes,
                            double low, double high, double gap);
 
+/// A text beside a drawing that names a line or a mark.
+struct SideLabel {
+  Point at;             ///< the end of the line, or the mark
+  std::string text;     ///< "\n" begins a new line
+  std::string stroke;   ///< class of a line from there to the text; empty: no line
+  std::string classes;  ///< of the text
+  std::string title;    ///< tooltip; may be empty
+};
+/// Draws labels in a column that fills `room`, each in as many lines as it takes, apart and as near
+/// to the heights of what they name as that allows.
+void draw_side_labels(Canvas& canvas, const Box& room, std::vector<SideLabel> labels);
+
 /// An entry of a legend: a coloured mark and its text.
 struct LegendEntry {
   std::string text;
   std::string classes;
 };
+inline constexpr std::size_t most_labelled = 6;  ///< series; more have a legend in place of labels
 /// Draws the entries in a row that begins at `at`; returns the y below it.
 double draw_legend(Canvas& canvas, Point at, double width, const std::vector<LegendEntry>& entries);
 

@@ -24,6 +24,7 @@ namespace dlscale::report::figure {
 namespace {
 
 constexpr double bandwidth_height = 400;
+constexpr double right_of_curves = 110;
 
 /// Ranks, ranks per node, and location of the messages.
 using Setting = std::tuple<int, int, model::MessageMemory>;
@@ -90,13 +91,6 @@ void append_fits(BandwidthCurves& curves, std::span<const model::CollectiveFit> 
   }
 }
 
-/// Bus bandwidth in GB/s that the fit predicts for a message; 0 if it predicts no time.
-double fitted_rate(const model::CollectiveFit& fit, double bytes) {
-  const Seconds time = fit.time(Bytes(bytes));
-  const auto factor = bus_factor("all_reduce", fit.ranks);
-  return time.si() > 0 && factor ? *factor * bytes / time.si() * 1e-9 : 0;
-}
-
 /// The range of sizes of the line: that of the measured points, else that of the fit's segments.
 std::pair<double, double> sizes_of(const BandwidthCurve& curve) {
   if (!curve.points.empty()) {
@@ -107,18 +101,38 @@ std::pair<double, double> sizes_of(const BandwidthCurve& curve) {
   return {std::max(1.0, segments.front().from.si()), std::max(2.0, segments.back().from.si() * 4)};
 }
 
-std::vector<Point> fitted_line(const BandwidthCurve& curve) {
-  std::vector<Point> line;
+/// The rate that the fit predicts for a message, and the ends of its 95 % interval.
+struct FittedRate {
+  double bytes = 0;
+  double busbw = 0;  ///< GB/s
+  double low = 0;
+  double high = 0;  ///< 0: unbounded
+};
+
+FittedRate fitted_rate(const model::CollectiveFit& fit, double bytes) {
+  const auto factor = bus_factor("all_reduce", fit.ranks).value_or(0);
+  const auto rate = [&](Seconds time) {
+    return time.si() > 0 ? factor * bytes / time.si() * 1e-9 : 0;
+  };
+  const model::Estimate<Seconds> time = fit.cost.time(Bytes(bytes));
+  return {bytes, rate(time.value), rate(time.high), rate(time.low)};
+}
+
+std::vector<FittedRate> fitted_line(const BandwidthCurve& curve) {
+  std::vector<FittedRate> line;
   const auto [from, to] = sizes_of(curve);
   constexpr int steps = 160;
   for (int i = 0; i <= steps; ++i) {
     const double bytes = from * std::pow(to / from, static_cast<double>(i) / steps);
-    if (const double rate = fitted_rate(*curve.fit, bytes); rate > 0) line.push_back({bytes, rate});
+    if (const FittedRate rate = fitted_rate(*curve.fit, bytes); rate.busbw > 0) {
+      line.push_back(rate);
+    }
   }
   return line;
 }
 
-Frame bandwidth_frame(const BandwidthCurves& curves, double top) {
+/// Leaves room for labels on the right.
+Frame bandwidth_frame(const BandwidthCurves& curves, double top, bool labelled) {
   double from = 1e300;
   double to = 0;
   double least = 1e300;
@@ -132,11 +146,12 @@ Frame bandwidth_frame(const BandwidthCurves& curves, double top) {
   for (const auto& [setting, curve] : curves) {
     for (const Measured& each : curve.points) meet(each.bytes, each.low, each.high);
     if (curve.fit == nullptr) continue;
-    for (const Point& each : fitted_line(curve)) meet(each.x, each.y, each.y);
+    for (const FittedRate& each : fitted_line(curve)) meet(each.bytes, each.busbw, each.busbw);
   }
-  return frame_in({80, top, figure_width - 100, bandwidth_height - top - 46},
-                  {from * 0.8, to * 1.25, 0, 1, Spacing::logarithmic},
-                  {least * 0.8, most * 1.25, 0, 1, Spacing::logarithmic});
+  return frame_in(
+      {80, top, figure_width - 100 - (labelled ? right_of_curves : 0), bandwidth_height - top - 46},
+      {from * 0.8, to * 1.25, 0, 1, Spacing::logarithmic},
+      {least * 0.8, most * 1.25, 0, 1, Spacing::logarithmic});
 }
 
 std::string setting_name(const Setting& setting) {
@@ -147,52 +162,108 @@ std::string setting_name(const Setting& setting) {
   return name;
 }
 
+/// Draws the line of a fit over the band of its interval, as far as the frame reaches.
+void draw_fit(Canvas& canvas, const Frame& frame, const std::vector<FittedRate>& rates,
+              std::size_t index) {
+  std::vector<Point> line;
+  std::vector<Point> band;
+  std::vector<Point> back;
+  const auto y = [&frame](double rate) {
+    return frame.y.at(std::clamp(rate, frame.y.low, frame.y.high));
+  };
+  for (const FittedRate& each : rates) {
+    const double x = frame.x.at(each.bytes);
+    line.push_back({x, frame.y.at(each.busbw)});
+    band.push_back({x, y(each.low)});
+    back.push_back({x, y(each.high > 0 ? each.high : frame.y.high)});
+  }
+  band.insert(band.end(), back.rbegin(), back.rend());
+  canvas.area(band, fill_class(index) + " faint");
+  canvas.lines(line, stroke_class(index) + " wide");
+}
+
 void draw_bandwidth(Canvas& canvas, const Frame& frame, const Setting& setting,
                     const BandwidthCurve& curve, std::size_t index) {
-  if (curve.fit != nullptr) {
-    std::vector<Point> line;
-    for (const Point& each : fitted_line(curve)) {
-      line.push_back({frame.x.at(each.x), frame.y.at(each.y)});
-    }
-    canvas.lines(line, stroke_class(index) + " wide");
-  }
+  if (curve.fit != nullptr) draw_fit(canvas, frame, fitted_line(curve), index);
   for (const Measured& each : curve.points) {
     const double x = frame.x.at(each.bytes);
     std::string title = fmt::format("{}, {} bytes: {} GB/s measured", setting_name(setting),
                                     each.bytes, significant(each.busbw, 4));
     if (curve.fit != nullptr) {
-      title += fmt::format(", {} fitted", significant(fitted_rate(*curve.fit, each.bytes), 4));
+      title +=
+          fmt::format(", {} fitted", significant(fitted_rate(*curve.fit, each.bytes).busbw, 4));
     }
     canvas.line({x, frame.y.at(each.low)}, {x, frame.y.at(each.high)}, stroke_class(index));
     canvas.circle({x, frame.y.at(each.busbw)}, 3.5, fill_class(index), title);
   }
 }
 
+/// The largest size of a curve and its rate.
+std::optional<Point> last_point(const BandwidthCurve& curve) {
+  if (curve.points.empty()) {
+    const std::vector<FittedRate> line = fitted_line(curve);
+    if (line.empty()) return {};
+    return Point{line.back().bytes, line.back().busbw};
+  }
+  const Measured& last = *std::ranges::max_element(curve.points, {}, &Measured::bytes);
+  return Point{last.bytes, last.busbw};
+}
+
+/// Draws a legend of the settings; returns the y below it.
+double draw_settings(Canvas& canvas, const BandwidthCurves& curves) {
+  std::vector<LegendEntry> legend;
+  for (const auto& [setting, curve] : curves) {
+    legend.push_back({setting_name(setting), fill_class(legend.size())});
+  }
+  return draw_legend(canvas, {80, 14}, figure_width - 90, legend);
+}
+
+/// Names the settings beside the ends of their curves.
+void draw_setting_labels(Canvas& canvas, const Frame& frame, const BandwidthCurves& curves) {
+  std::vector<SideLabel> labels;
+  std::size_t index = 0;
+  for (const auto& [setting, curve] : curves) {
+    const std::string stroke = stroke_class(index++);
+    if (const auto end = last_point(curve)) {
+      labels.push_back(
+          {{frame.x.at(end->x), frame.y.at(end->y)}, setting_name(setting), stroke, "", ""});
+    }
+  }
+  draw_side_labels(canvas, {frame.x.to + 4, 0, right_of_curves, bandwidth_height - 46}, labels);
+}
+
+/// "1.02 – 1.08"; an end of 0 is unknown.
+std::string interval_of(double low, double high) {
+  return fmt::format("{} – {}", significant(low, 4), high > 0 ? significant(high, 4) : "…");
+}
+
 /// A row for each measured point; for a curve without any, a row for each end of its fit.
 Table bandwidth_table(const BandwidthCurves& curves) {
-  Table table{
-      "Bus bandwidth of an all-reduce",
-      {{"ranks", Align::left}, {"message"}, {"measured GB/s"}, {"95 % interval"}, {"fitted GB/s"}},
-      {},
-      {}};
+  Table table{"Bus bandwidth of an all-reduce",
+              {{"ranks", Align::left},
+               {"message"},
+               {"measured GB/s"},
+               {"95 % interval"},
+               {"fitted GB/s"},
+               {"interval of the fit"}},
+              {},
+              {}};
   for (const auto& [setting, curve] : curves) {
-    const auto fitted = [&curve = curve](double bytes) {
-      return curve.fit == nullptr ? "–" : significant(fitted_rate(*curve.fit, bytes), 4);
+    const auto append = [&](double bytes, const std::string& measured,
+                            const std::string& interval) {
+      std::vector<Cell> row{
+          {setting_name(setting)}, {to_text(Bytes(bytes))}, {measured}, {interval}};
+      const FittedRate rate = curve.fit == nullptr ? FittedRate{} : fitted_rate(*curve.fit, bytes);
+      row.push_back({rate.busbw > 0 ? significant(rate.busbw, 4) : "–"});
+      row.push_back({rate.busbw > 0 ? interval_of(rate.low, rate.high) : "–"});
+      table.rows.push_back(std::move(row));
     };
     for (const Measured& each : curve.points) {
-      table.rows.push_back(
-          {{setting_name(setting)},
-           {to_text(Bytes(each.bytes))},
-           {significant(each.busbw, 4)},
-           {fmt::format("{} – {}", significant(each.low, 4), significant(each.high, 4))},
-           {fitted(each.bytes)}});
+      append(each.bytes, significant(each.busbw, 4), interval_of(each.low, each.high));
     }
     if (!curve.points.empty()) continue;
     const auto [from, to] = sizes_of(curve);
-    for (const double bytes : {from, to}) {
-      table.rows.push_back(
-          {{setting_name(setting)}, {to_text(Bytes(bytes))}, {"–"}, {"–"}, {fitted(bytes)}});
-    }
+    for (const double bytes : {from, to}) append(bytes, "–", "–");
   }
   return table;
 }
@@ -209,22 +280,20 @@ std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
   });
   if (curves.empty()) return {};
   Canvas canvas(figure_width, bandwidth_height);
-  std::vector<LegendEntry> legend;
-  bool fitted = false;
-  for (const auto& [setting, curve] : curves) {
-    legend.push_back({setting_name(setting), fill_class(legend.size())});
-    fitted = fitted || curve.fit != nullptr;
-  }
-  const double top = draw_legend(canvas, {80, 14}, figure_width - 90, legend);
-  const Frame frame = bandwidth_frame(curves, top);
+  const bool labelled = curves.size() <= most_labelled;
+  const Frame frame =
+      bandwidth_frame(curves, labelled ? 14 : draw_settings(canvas, curves), labelled);
   draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "message size",
             "bus bandwidth, GB/s (less is worse)");
   std::size_t index = 0;
   for (const auto& [setting, curve] : curves)
     draw_bandwidth(canvas, frame, setting, curve, index++);
+  if (labelled) draw_setting_labels(canvas, frame, curves);
+  const bool fitted =
+      std::ranges::any_of(curves, [](const auto& each) { return each.second.fit != nullptr; });
   const std::string title =
       std::string("Bus bandwidth of an all-reduce: measured (points: median, 95 % interval)") +
-      (fitted ? " and as the fitted α + β m says (lines)" : "");
+      (fitted ? " and as the fitted α + β m says (lines, with the 95 % interval as a band)" : "");
   const std::string alt = fmt::format(
       "Bus bandwidth of an all-reduce in GB/s against the size of the message, both axes "
       "logarithmic, for {}. The tables have the numbers.",

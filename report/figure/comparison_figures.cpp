@@ -1,6 +1,7 @@
 #include "report/figure/comparison_figures.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -105,7 +106,7 @@ Table round_numbers(const std::vector<const PairedRow*>& rows) {
   return table;
 }
 
-constexpr double strip = 124;
+constexpr double strip = 138;
 constexpr std::size_t most_points = 100;
 /// Characters of bold text that fit the width of a strip.
 constexpr std::size_t longest_heading = 64;
@@ -123,7 +124,23 @@ std::size_t first_point(const StripRow& row) {
   return row.values.size() > most_points ? row.values.size() - most_points : 0;
 }
 
-void draw_levels(Canvas& canvas, const Frame& frame, const ChangePoints& found, double first) {
+/// The commit of a point.
+std::string label_of(const StripRow& row, std::size_t at) {
+  return at < row.labels.size() ? row.labels[at] : fmt::format("point {}", at);
+}
+
+/// The beginning of a hash, or of another name of a commit; dates behind it are left out.
+std::string short_label(std::string label) {
+  constexpr std::size_t letters = 9;
+  label = label.substr(0, label.find(' '));
+  const bool is_hash = std::ranges::all_of(
+      label, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
+  return is_hash ? label.substr(0, letters) : cut_to_width(label, letters + 3);
+}
+
+/// Draws the levels, and where one changed by how much at which commit.
+void draw_levels(Canvas& canvas, const Frame& frame, const StripRow& row, double first) {
+  const ChangePoints& found = row.found;
   for (const HistorySegment& segment : found.segments) {
     const double from = std::max(first, static_cast<double>(segment.first));
     const auto to = static_cast<double>(segment.last);
@@ -132,20 +149,32 @@ void draw_levels(Canvas& canvas, const Frame& frame, const ChangePoints& found, 
     canvas.line({frame.x.at(from - 0.4), y}, {frame.x.at(to + 0.4), y}, "s0 wide");
     canvas.text({frame.x.at(to + 0.4), y - 4}, significant(segment.level, 4), Anchor::end, "soft");
   }
+  std::vector<std::string> texts;
+  std::vector<double> wanted;
+  std::vector<double> widths;
   for (const ChangePoint& change : found.changes) {
     const double middle = static_cast<double>(change.before + change.after) / 2;
     if (middle < first) continue;
-    canvas.line({frame.x.at(middle), frame.y.from}, {frame.x.at(middle), frame.y.to}, "dash");
-    canvas.text({frame.x.at(middle) + 3, frame.y.to + 10}, signed_percent(change.ratio - 1));
+    const double x = frame.x.at(middle);
+    canvas.line({x, frame.y.from}, {x, frame.y.to}, "dash");
+    const std::string commit =
+        row.labels.empty() ? "" : " at " + short_label(label_of(row, change.after));
+    texts.push_back(signed_percent(change.ratio - 1) + commit);
+    widths.push_back(glyph * static_cast<double>(display_width(texts.back())));
+    wanted.push_back(x - widths.back() / 2);
+  }
+  const std::vector<double> places = spread(wanted, widths, 80, figure_width - 4, 10);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    canvas.text({places[i], frame.y.to - 4}, texts[i]);
   }
 }
 
 void draw_points(Canvas& canvas, const Frame& frame, const StripRow& row, std::size_t first) {
   for (std::size_t i = first; i < row.values.size(); ++i) {
     if (!usable(row.values[i])) continue;
-    const std::string who = i < row.labels.size() ? row.labels[i] : fmt::format("point {}", i);
-    canvas.circle({frame.x.at(static_cast<double>(i)), frame.y.at(row.values[i])}, 2.5, "c3",
-                  fmt::format("{}: {} {}", who, significant(row.values[i], 4), row.unit));
+    canvas.circle(
+        {frame.x.at(static_cast<double>(i)), frame.y.at(row.values[i])}, 2.5, "c3",
+        fmt::format("{}: {} {}", label_of(row, i), significant(row.values[i], 4), row.unit));
   }
 }
 
@@ -196,12 +225,12 @@ void draw_strip(Canvas& canvas, const StripRow& row, double top, bool last) {
   canvas.text({80, top + 12}, heading(row), Anchor::start, "bold", row.name);
   const double room = (most - least) * 0.35;  // for texts above and below the points
   const Frame frame =
-      frame_in({80, top + 20, figure_width - 100, strip - 46},
+      frame_in({80, top + 34, figure_width - 100, strip - 60},
                {static_cast<double>(first) - 1,
                 static_cast<double>(row.values.size() + (is_drawn(row.reported) ? 1 : 0))},
                {least - room, most + room});
   draw_axes(canvas, frame, {}, linear_ticks(frame.y), last ? "commits, the oldest first" : "", "");
-  draw_levels(canvas, frame, row.found, static_cast<double>(first));
+  draw_levels(canvas, frame, row, static_cast<double>(first));
   draw_points(canvas, frame, row, first);
   draw_notes(canvas, frame, row, first);
   draw_reported(canvas, frame, row);
@@ -219,9 +248,7 @@ Table level_numbers(std::span<const StripRow> rows) {
               {},
               {}};
   for (const StripRow& row : rows) {
-    const auto label = [&row](std::size_t at) {
-      return at < row.labels.size() ? row.labels[at] : fmt::format("point {}", at);
-    };
+    const auto label = [&row](std::size_t at) { return label_of(row, at); };
     if (row.found.segments.empty()) {
       table.rows.push_back({{row.name}, {}, {}, {std::to_string(row.values.size())}, {"–"}, {}});
     }

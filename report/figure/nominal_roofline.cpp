@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -50,17 +51,6 @@ std::map<std::string, std::size_t> kind_colours(const std::vector<LayerGroup>& g
   return colours_of_kinds;
 }
 
-std::vector<LegendEntry> kind_legend(const std::map<std::string, std::size_t>& kinds) {
-  std::map<std::size_t, std::string> names;
-  for (const auto& [kind, colour] : kinds) {
-    std::string& name = names[colour];
-    name = name.empty() ? kind : "others";
-  }
-  std::vector<LegendEntry> legend;
-  for (const auto& [colour, name] : names) legend.push_back({name, fill_class(colour)});
-  return legend;
-}
-
 Frame roof_frame(const NominalRoofline& roofline, const std::vector<LayerGroup>& groups,
                  const Box& box) {
   const double ridge = (roofline.peak / roofline.memory).si();
@@ -76,12 +66,11 @@ Frame roof_frame(const NominalRoofline& roofline, const std::vector<LayerGroup>&
                   {low / 1.5, 2e-9 * roofline.peak.si(), 0, 1, Spacing::logarithmic});
 }
 
-void draw_flat(Canvas& canvas, const Frame& frame, FlopsPerSecond rate, const char* name,
-               const char* classes) {
+SideLabel draw_flat(Canvas& canvas, const Frame& frame, FlopsPerSecond rate, const char* name,
+                    const char* classes) {
   const double y = frame.y.at(1e-9 * rate.si());
   canvas.line({frame.x.from, y}, {frame.x.to, y}, classes);
-  canvas.text({frame.x.to + 6, y + 4}, fmt::format("{} {}", to_text(rate), name), Anchor::start,
-              "soft");
+  return {{frame.x.to, y}, fmt::format("{} {}", to_text(rate), name), "axis", "soft", ""};
 }
 
 void draw_slope(Canvas& canvas, const Frame& frame, FlopsPerSecond peak, BytesPerSecond rate,
@@ -97,14 +86,40 @@ void draw_slope(Canvas& canvas, const Frame& frame, FlopsPerSecond peak, BytesPe
               fmt::format("{}: {}", name, to_text(rate)));
 }
 
-void draw_roof(Canvas& canvas, const Frame& frame, const NominalRoofline& roofline) {
+/// Returns labels of the flat ceilings.
+std::vector<SideLabel> draw_roof(Canvas& canvas, const Frame& frame,
+                                 const NominalRoofline& roofline) {
   const bool tensor = roofline.peak > roofline.core_peak;
-  draw_flat(canvas, frame, roofline.peak, tensor ? "tensor cores" : "peak", "axis wide");
-  if (tensor) draw_flat(canvas, frame, roofline.core_peak, "ordinary cores", "dash");
+  std::vector<SideLabel> labels{
+      draw_flat(canvas, frame, roofline.peak, tensor ? "tensor cores" : "peak", "axis wide")};
+  if (tensor) {
+    labels.push_back(draw_flat(canvas, frame, roofline.core_peak, "ordinary cores", "dash"));
+  }
   draw_slope(canvas, frame, roofline.peak, roofline.memory, "memory");
   if (roofline.shared) {
     draw_slope(canvas, frame, roofline.peak, *roofline.shared, "shared memory");
   }
+  return labels;
+}
+
+Point mark_of(const Frame& frame, const LayerGroup& group) {
+  return {frame.x.at(group.work.intensity().si()),
+          frame.y.at(gflops_of(group.work.executed, group.work.time))};
+}
+
+/// A label of each colour, with a line to the mark of its group that takes longest.
+std::vector<SideLabel> kind_labels(const Frame& frame, const std::vector<LayerGroup>& groups,
+                                   const std::map<std::string, std::size_t>& kinds) {
+  std::map<std::size_t, SideLabel> labels;
+  for (const LayerGroup& group : groups) {
+    const std::size_t colour = kinds.at(group.kind);
+    const auto [found, is_new] = labels.try_emplace(
+        colour, SideLabel{mark_of(frame, group), group.kind, stroke_class(colour), "", ""});
+    if (!is_new && found->second.text != group.kind) found->second.text = "others";
+  }
+  std::vector<SideLabel> all;
+  for (const auto& [colour, label] : labels) all.push_back(label);
+  return all;
 }
 
 std::string mark_title(const LayerGroup& group) {
@@ -120,10 +135,8 @@ void draw_marks(Canvas& canvas, const Frame& frame, const std::vector<LayerGroup
   if (groups.empty()) return;
   const Seconds longest = groups.front().work.time;
   for (const LayerGroup& group : groups) {
-    const NominalWork& work = group.work;
-    const Point at{frame.x.at(work.intensity().si()),
-                   frame.y.at(gflops_of(work.executed, work.time))};
-    const double radius = 2.5 + 7.5 * std::sqrt(work.time / longest);
+    const Point at = mark_of(frame, group);
+    const double radius = 2.5 + 7.5 * std::sqrt(group.work.time / longest);
     canvas.circle(at, radius, fill_class(kinds.at(group.kind)) + " faint", mark_title(group));
     canvas.circle(at, 2.5, fill_class(kinds.at(group.kind)), mark_title(group));
   }
@@ -139,17 +152,41 @@ constexpr std::array bounds{Bound{"arithmetic", 1, &RooflineBounds::arithmetic},
                             Bound{"shared memory", 2, &RooflineBounds::shared},
                             Bound{"memory", 0, &RooflineBounds::memory}};
 
-/// The groups that take longest, with operations or without.
+/// Names above the first bar: the bar, and the marks of its bounds.
+void draw_bound_labels(Canvas& canvas, const Frame& frame, const NominalWork& work, double top) {
+  struct Name {
+    std::string text;
+    std::string stroke;
+    double x = 0;
+  };
+  std::vector<Name> names{{"time by the data sheet", "s3", frame.x.at(0.5e3 * work.time.si())}};
+  for (const Bound& bound : bounds) {
+    const Seconds time = work.bounds.*bound.time;
+    if (time <= Seconds()) continue;
+    names.push_back({fmt::format("{} alone", bound.name), stroke_class(bound.colour),
+                     frame.x.at(1e3 * time.si())});
+  }
+  std::ranges::sort(names, {}, &Name::x);
+  std::vector<double> wanted;
+  std::vector<double> widths;
+  for (const Name& name : names) {
+    widths.push_back(glyph * static_cast<double>(name.text.size()));
+    wanted.push_back(name.x - widths.back() / 2);
+  }
+  const std::vector<double> places = spread(wanted, widths, 4, figure_width - 4, 10);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    canvas.text({places[i], top - 16}, names[i].text);
+    canvas.line({std::clamp(names[i].x, places[i], places[i] + widths[i]), top - 12},
+                {names[i].x, top + 2}, names[i].stroke + " wide");
+  }
+}
+
+/// The groups that take longest, with operations or without. Requires one.
 void draw_bars(Canvas& canvas, double y, const NominalRooflineView& view) {
   std::vector<LayerGroup> groups = layer_groups(view);
   groups.resize(std::min(groups.size(), most_layer_bars));
-  std::vector<LegendEntry> legend{{"time by the data sheet", "c3"}};
-  for (const Bound& bound : bounds) {
-    if (bound.time == &RooflineBounds::shared && !view.placement.roofline.shared) continue;
-    legend.push_back({fmt::format("{} alone", bound.name), fill_class(bound.colour)});
-  }
-  canvas.text({70, y}, "Time of the longest layers, all passes together", Anchor::start, "bold");
-  const double top = draw_legend(canvas, {70, y + 18}, figure_width - 80, legend);
+  canvas.text({4, y}, "Time of the longest layers, all passes together", Anchor::start, "bold");
+  const double top = y + 34;
   double longest = 0;
   for (const LayerGroup& group : groups) {
     longest = std::max({longest, group.work.time.si(), group.work.bounds.least().si()});
@@ -173,6 +210,7 @@ void draw_bars(Canvas& canvas, double y, const NominalRooflineView& view) {
     }
     at += bar_step;
   }
+  draw_bound_labels(canvas, frame, groups.front().work, top);
 }
 
 }  // namespace
@@ -182,16 +220,16 @@ Figure nominal_roofline(const NominalRooflineView& view) {
   const auto kinds = kind_colours(groups);
   const double bars =
       bar_step * static_cast<double>(std::min(layer_groups(view).size(), most_layer_bars));
-  Canvas canvas(figure_width, roof_height + bars + 150);
-  const double top = draw_legend(canvas, {70, 14}, figure_width - 80, kind_legend(kinds));
+  Canvas canvas(figure_width, roof_height + bars + 100);
   const NominalRoofline& roofline = view.placement.roofline;
-  const Frame frame =
-      roof_frame(roofline, groups, {70, top + 14, figure_width - 250, roof_height - 90});
+  const Frame frame = roof_frame(roofline, groups, {70, 28, figure_width - 250, roof_height - 90});
   draw_axes(canvas, frame, decade_ticks(frame.x), decade_ticks(frame.y),
             "executed operations a byte of memory", "GFLOP/s by the data sheet (less is worse)");
-  draw_roof(canvas, frame, roofline);
+  std::vector<SideLabel> labels = draw_roof(canvas, frame, roofline);
   draw_marks(canvas, frame, groups, kinds);
-  draw_bars(canvas, roof_height + 40, view);
+  std::ranges::move(kind_labels(frame, groups, kinds), std::back_inserter(labels));
+  draw_side_labels(canvas, {frame.x.to + 2, 10, 178, frame.y.from - 10}, std::move(labels));
+  draw_bars(canvas, roof_height + 16, view);
   const std::string title =
       fmt::format("{} under the data sheet of {}, batch {}, {}", view.network->name(), view.device,
                   view.run.batch, dtype_name(view.run.dtype));

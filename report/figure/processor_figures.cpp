@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -56,17 +57,6 @@ std::map<std::string, std::size_t> colours_of(const Kernels& kernels) {
   return found;
 }
 
-std::vector<LegendEntry> legend_of(const std::map<std::string, std::size_t>& chosen) {
-  std::map<std::size_t, std::string> names;
-  for (const auto& [algorithm, colour] : chosen) {
-    std::string& name = names[colour];
-    name = name.empty() ? algorithm : "other algorithms";
-  }
-  std::vector<LegendEntry> legend;
-  for (const auto& [colour, name] : names) legend.push_back({name, fill_class(colour)});
-  return legend;
-}
-
 /// All panels have the same axes, so that passes can be compared.
 Frame roofline_frame(const Kernels& kernels, const HierarchicalRoofline& roofline, const Box& box) {
   double left = 1e300;
@@ -86,23 +76,23 @@ Frame roofline_frame(const Kernels& kernels, const HierarchicalRoofline& rooflin
 }
 
 /// Draws the slopes of memory up to the peak, the peak, and the lower ceilings of arithmetic.
-void draw_ceilings(Canvas& canvas, const Frame& frame, const HierarchicalRoofline& roofline) {
+/// Returns labels of the flat ceilings.
+std::vector<SideLabel> draw_ceilings(Canvas& canvas, const Frame& frame,
+                                     const HierarchicalRoofline& roofline) {
   const double peak = gflops(roofline.peak());
-  double free_from = 0;  // names must not touch
+  std::vector<SideLabel> labels;
   const auto flat = [&](double rate, const std::string& name, const char* classes) {
     if (rate < frame.y.low) return;
     const double y = frame.y.at(rate);
     canvas.line({frame.x.from, y}, {frame.x.to, y}, classes);
-    const double at = std::max(free_from, y + 4);
-    canvas.text({frame.x.to + 6, at},
-                fmt::format("{} {}", significant(rate, 3), cut_to_width(name, 20)), Anchor::start,
-                "soft", name);
-    free_from = at + 15;
+    labels.push_back({{frame.x.to, y},
+                      cut_to_width(fmt::format("{} {}", significant(rate, 3), name), 20),
+                      "axis",
+                      "soft",
+                      name});
   };
   flat(peak, "peak", "axis wide");
-  std::vector<model::ArithmeticCeiling> ceilings = roofline.ceilings();
-  std::ranges::stable_sort(ceilings, std::greater{}, &model::ArithmeticCeiling::rate);
-  for (const model::ArithmeticCeiling& each : ceilings) {
+  for (const model::ArithmeticCeiling& each : roofline.ceilings()) {
     flat(gflops(each.rate), each.name, "dash");
   }
   double names_from = frame.x.from;
@@ -119,6 +109,27 @@ void draw_ceilings(Canvas& canvas, const Frame& frame, const HierarchicalRooflin
                 fmt::format("{}: {} GB/s", level.name, significant(slope, 3)));
     names_from = at + width + 8;
   }
+  return labels;
+}
+
+/// A label of each colour among the kernels of a pass, with a line to its rightmost mark.
+std::vector<SideLabel> algorithm_labels(const Frame& frame, const Kernels& kernels, Pass pass,
+                                        const std::map<std::string, std::size_t>& chosen) {
+  std::map<std::size_t, SideLabel> labels;
+  for (const PlacedKernel* each : kernels) {
+    const model::Way& way = each->sample->what.way;
+    if (way.pass != pass) continue;
+    const std::size_t colour = chosen.at(way.algorithm());
+    const Point at{frame.x.at(each->intensity.si()), frame.y.at(gflops(each->executed))};
+    const auto [found, is_new] =
+        labels.try_emplace(colour, SideLabel{at, way.algorithm(), stroke_class(colour), "", ""});
+    SideLabel& label = found->second;
+    if (!is_new && label.text != way.algorithm()) label.text = "other algorithms";
+    if (at.x > label.at.x) label.at = at;
+  }
+  std::vector<SideLabel> all;
+  for (const auto& [colour, label] : labels) all.push_back(label);
+  return all;
 }
 
 const std::string& layer_of(const model::KernelSample& sample) {
@@ -185,7 +196,8 @@ Table kernel_numbers(const Kernels& kernels) {
   return table;
 }
 
-constexpr double latency_panel = 300;
+constexpr double latency_frame_height = 240;
+constexpr double capacity_row = 18;
 
 /// A sweep of working sets, ascending.
 struct Sweep {
@@ -254,25 +266,42 @@ Frame latency_frame(const std::vector<Sweep>& sweeps, const Box& box) {
                   {low / 1.5, high * 1.5, 0, 1, Spacing::logarithmic});
 }
 
-void draw_capacities(Canvas& canvas, const Frame& frame, const std::vector<double>& capacities,
-                     const std::string& classes) {
+/// The capacities within the frame.
+std::vector<double> shown_of(const Frame& frame, const std::vector<double>& capacities) {
+  std::vector<double> shown;
   for (const double bytes : capacities) {
-    if (bytes < frame.x.low || bytes > frame.x.high) continue;
-    const double x = frame.x.at(bytes);
-    canvas.line({x, frame.y.from}, {x, frame.y.to}, classes);
+    if (bytes >= frame.x.low && bytes <= frame.x.high) shown.push_back(bytes);
+  }
+  std::ranges::sort(shown);
+  return shown;
+}
+
+/// A line at each capacity, up to `y` above the frame.
+void draw_capacities(Canvas& canvas, const Frame& frame, const std::vector<double>& capacities,
+                     double y, const std::string& classes) {
+  for (const double bytes : shown_of(frame, capacities)) {
+    canvas.line({frame.x.at(bytes), frame.y.from}, {frame.x.at(bytes), y + 4}, classes);
   }
 }
 
-std::string capacities_text(const std::vector<double>& capacities) {
-  std::string text;
-  for (const double bytes : capacities) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", to_text(Bytes(bytes)));
+/// A row of texts at `y` above these lines. `what` is in tooltips.
+void draw_capacity_texts(Canvas& canvas, const Frame& frame, const std::vector<double>& capacities,
+                         double y, const std::string& what) {
+  std::vector<std::string> texts;
+  std::vector<double> wanted;
+  std::vector<double> widths;
+  for (const double bytes : shown_of(frame, capacities)) {
+    texts.push_back(to_text(Bytes(bytes)));
+    widths.push_back(glyph * static_cast<double>(display_width(texts.back())));
+    wanted.push_back(frame.x.at(bytes) - widths.back() / 2);
   }
-  return text.empty() ? "none" : text;
+  const std::vector<double> places = spread(wanted, widths, frame.x.from, figure_width - 4, 8);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    canvas.text({places[i], y}, texts[i], Anchor::start, "soft", what + " " + texts[i]);
+  }
 }
 
 void draw_sweep(Canvas& canvas, const Frame& frame, const Sweep& sweep, std::size_t index) {
-  draw_capacities(canvas, frame, sweep.found, stroke_class(index));
   std::vector<Point> line;
   for (const Point& point : sweep.points) {
     line.push_back({frame.x.at(point.x), frame.y.at(point.y)});
@@ -285,25 +314,63 @@ void draw_sweep(Canvas& canvas, const Frame& frame, const Sweep& sweep, std::siz
   }
 }
 
+/// What a panel says above its frame.
+struct SweepRows {
+  std::vector<std::string> names = {};      ///< of sweeps; repeated ones share a colour
+  std::set<std::vector<double>> told = {};  ///< capacities that the system reports
+  [[nodiscard]] double height() const {
+    return 26 + capacity_row * static_cast<double>(names.size() + told.size());
+  }
+};
+
+SweepRows rows_above(const std::vector<Sweep>& sweeps) {
+  SweepRows rows;
+  for (const Sweep& sweep : sweeps) {
+    if (std::ranges::find(rows.names, sweep.name) == rows.names.end()) {
+      rows.names.push_back(sweep.name);
+    }
+    if (!sweep.told.empty()) rows.told.insert(sweep.told);
+  }
+  return rows;
+}
+
+double panel_height(const std::vector<Sweep>& sweeps) {
+  return rows_above(sweeps).height() + latency_frame_height + 54;
+}
+
 void draw_sweeps(Canvas& canvas, double y, const std::string& title,
                  const std::vector<Sweep>& sweeps) {
-  canvas.text({70, y + 12}, title, Anchor::start, "bold");
-  std::vector<LegendEntry> legend;
-  std::set<std::vector<double>> told;
-  for (const Sweep& sweep : sweeps) {
-    legend.push_back({fmt::format("{}; levels end at {}", sweep.name, capacities_text(sweep.found)),
-                      fill_class(legend.size())});
-    if (!sweep.told.empty()) told.insert(sweep.told);
-  }
-  for (const auto& each : told) {
-    legend.push_back({"caches as the system names them (broken): " + capacities_text(each), "c3"});
-  }
-  const double top = draw_legend(canvas, {70, y + 30}, figure_width - 80, legend);
-  const Frame frame = latency_frame(sweeps, {70, top, figure_width - 90, y + latency_panel - top});
+  constexpr double names_width = 110;
+  const SweepRows rows = rows_above(sweeps);
+  canvas.text({4, y + 12}, title, Anchor::start, "bold");
+  const double top = y + rows.height();
+  const Frame frame =
+      latency_frame(sweeps, {70, top, figure_width - 80 - names_width, latency_frame_height});
   draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "working set",
             "latency of an access, ns (more is worse)");
-  for (const auto& each : told) draw_capacities(canvas, frame, each, "dash");
-  for (std::size_t i = 0; i < sweeps.size(); ++i) draw_sweep(canvas, frame, sweeps[i], i);
+  double at = y + 30;
+  for (const auto& each : rows.told) {
+    canvas.text({4, at}, "system:", Anchor::start, "soft");
+    draw_capacities(canvas, frame, each, at, "dash");
+    draw_capacity_texts(canvas, frame, each, at, "cache as the system names it:");
+    at += capacity_row;
+  }
+  std::vector<SideLabel> labels;
+  for (std::size_t i = 0; i < rows.names.size(); ++i, at += capacity_row) {
+    canvas.text({4, at}, "found:", Anchor::start, "soft");
+    for (const Sweep& sweep : sweeps) {
+      if (sweep.name != rows.names[i]) continue;
+      draw_capacities(canvas, frame, sweep.found, at, stroke_class(i));
+      draw_sweep(canvas, frame, sweep, i);
+      if (labels.size() > i) continue;  // a repeat
+      draw_capacity_texts(canvas, frame, sweep.found, at, sweep.name + ", level ends at");
+      const Point& last = sweep.points.back();
+      labels.push_back(
+          {{frame.x.at(last.x), frame.y.at(last.y)}, sweep.name, stroke_class(i), "", ""});
+    }
+  }
+  draw_side_labels(canvas, {frame.x.to + 2, top, names_width, latency_frame_height},
+                   std::move(labels));
 }
 
 void append_points(Table& table, const std::vector<Sweep>& sweeps) {
@@ -326,16 +393,19 @@ std::optional<Figure> roofline(const KernelStudy& study) {
     const auto is_of = [pass](const auto* each) { return each->sample->what.way.pass == pass; };
     if (std::ranges::any_of(kernels, is_of)) measured.push_back(pass);
   }
-  Canvas canvas(figure_width, 70 + roofline_panel * static_cast<double>(measured.size()));
-  double y = draw_legend(canvas, {70, 14}, figure_width - 80, legend_of(chosen));
+  Canvas canvas(figure_width, roofline_panel * static_cast<double>(measured.size()));
+  double y = 4;
   for (const Pass pass : measured) {
     canvas.text({70, y + 8}, pass_name(pass), Anchor::start, "bold");
     const Frame frame = roofline_frame(kernels, *study.roofline(),
                                        {70, y + 14, figure_width - 250, roofline_panel - 70});
     draw_axes(canvas, frame, decade_ticks(frame.x), decade_ticks(frame.y),
               "operations of the algorithm a byte", "executed GFLOP/s (less is worse)");
-    draw_ceilings(canvas, frame, *study.roofline());
+    std::vector<SideLabel> labels = draw_ceilings(canvas, frame, *study.roofline());
     draw_kernels(canvas, frame, kernels, pass, chosen);
+    std::ranges::move(algorithm_labels(frame, kernels, pass, chosen), std::back_inserter(labels));
+    draw_side_labels(canvas, {frame.x.to + 2, frame.y.to, 178, frame.y.from - frame.y.to},
+                     std::move(labels));
     y += roofline_panel;
   }
   const model::Way& way = kernels.front()->sample->what.way;
@@ -360,11 +430,13 @@ std::optional<Figure> latency(std::span<const ResultFile> results) {
     if (!sweeps.empty()) panels.emplace_back(title, std::move(sweeps));
   }
   if (panels.empty()) return {};
-  Canvas canvas(figure_width, 10 + (latency_panel + 54) * static_cast<double>(panels.size()));
+  double height = 0;
+  for (const auto& [title, sweeps] : panels) height += panel_height(sweeps);
+  Canvas canvas(figure_width, height);
   double y = 0;
   for (const auto& [title, sweeps] : panels) {
     draw_sweeps(canvas, y, title, sweeps);
-    y += latency_panel + 54;
+    y += panel_height(sweeps);
   }
   const std::string title = "Latency of a pointer chase, and what asking for pages adds";
   const std::string alt = fmt::format(

@@ -33,6 +33,7 @@ constexpr std::size_t most_maps = 6;
 constexpr std::size_t most_rows = 64;    ///< rows of a map; more ranks share rows
 constexpr std::size_t most_cells = 120;  ///< cells of a row; more steps share cells
 constexpr double left_of_map = 70;
+constexpr double right_of_map = 66;
 
 using Matrix = std::vector<std::vector<double>>;  ///< [rank][step]
 
@@ -119,8 +120,8 @@ double draw_map(Canvas& canvas, const Map& map, double y, double most) {
   canvas.text({4, y + 10}, map.name, Anchor::start, "bold");
   y += 18;
   const Matrix cells = joined(map.late, most_rows, most_cells);
-  const double cell_width =
-      std::min(24.0, (figure_width - left_of_map - 10) / static_cast<double>(cells.front().size()));
+  const double cell_width = std::min(24.0, (figure_width - left_of_map - right_of_map) /
+                                               static_cast<double>(cells.front().size()));
   const double cell_height = cells.size() > 16 ? 8 : 16;
   const std::size_t per_row = (map.late.size() + most_rows - 1) / most_rows;
   const std::size_t per_cell = (map.late.front().size() + most_cells - 1) / most_cells;
@@ -139,11 +140,19 @@ double draw_map(Canvas& canvas, const Map& map, double y, double most) {
                               signed_percent(value)),
                   strength);
     }
+    if (per_row == 1 && cell_height > 8) {
+      canvas.text({left_of_map + cell_width * static_cast<double>(cells[row].size()) + 6,
+                   y + cell_height / 2 + 4},
+                  signed_percent(median(map.late[row])), Anchor::start, "",
+                  fmt::format("rank {}: median of its steps", row));
+    }
     y += cell_height;
   }
-  canvas.text({left_of_map, y + 14},
-              fmt::format("steps 0 to {}, from left to right", map.late.front().size() - 1),
-              Anchor::start, "soft");
+  canvas.text(
+      {left_of_map, y + 14},
+      fmt::format("steps 0 to {}, from left to right; behind a row, the median of its steps",
+                  map.late.front().size() - 1),
+      Anchor::start, "soft");
   return y + 30;
 }
 

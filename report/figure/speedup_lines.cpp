@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "core/base/display_width.hpp"
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
@@ -13,8 +12,8 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr std::size_t most_lines = 4;
-constexpr double right_of_lines = 150;
+constexpr std::size_t most_lines = most_labelled;
+constexpr double right_of_lines = 172;
 
 using Lines = std::span<const SpeedupLine>;
 
@@ -83,28 +82,26 @@ void draw_measured(Canvas& canvas, const Frame& frame, const SpeedupLine& line, 
   }
 }
 
-/// A name at the end of a line.
-struct EndName {
-  double y = 0;
-  std::string text;
-};
+/// "14.2 × at 16 (89 %)": the end of a line, with its efficiency.
+std::string end_text(const SpeedupPoint& last) {
+  return fmt::format("{} × at {} ({:.0f}\u00a0%)", significant(last.speedup, 3), last.ranks,
+                     100 * last.speedup / last.ranks);
+}
 
-/// Names of the lines at their ends, kept apart from one another.
+/// Names of the lines at their ends.
 void draw_names(Canvas& canvas, const Frame& frame, Lines lines) {
-  std::vector<EndName> names{{frame.y.at(frame.x.high), "ideal"}};
-  for (const SpeedupLine& line : lines) {
-    const SpeedupPoint& last = line.points.back();
-    names.push_back({frame.y.at(last.speedup),
-                     fmt::format("{} × at {}{}{}", significant(last.speedup, 3), last.ranks,
-                                 line.name.empty() ? "" : ", ", line.name)});
+  std::vector<SideLabel> labels{
+      {{frame.x.to, frame.y.at(frame.x.high)}, "ideal", "dash", "soft", ""}};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const SpeedupPoint& last = lines[i].points.back();
+    const std::string name = lines[i].name.empty() ? "" : lines[i].name + "\n";
+    labels.push_back({{frame.x.at(last.ranks), frame.y.at(last.speedup)},
+                      name + end_text(last),
+                      stroke_class(i),
+                      "",
+                      lines[i].name});
   }
-  std::ranges::sort(names, {}, &EndName::y);
-  double free_from = 12;
-  for (const EndName& name : names) {
-    const double y = std::max(name.y + 4, free_from);
-    canvas.text({frame.x.to + 8, y}, cut_to_width(name.text, 20));
-    free_from = y + 16;
-  }
+  draw_side_labels(canvas, {frame.x.to + 4, 0, right_of_lines - 4, frame.y.from}, labels);
 }
 
 /// A line where communication begins to bound the first curve.

@@ -26,6 +26,8 @@ struct WaterfallBar {
   double to = 0;
   std::string text;  ///< behind it
   const char* colour = "c3";
+  std::optional<double> low = {};  ///< ends of the interval of `to`
+  std::optional<double> high = {};
 };
 
 std::string step_text(double seconds, double whole) {
@@ -43,6 +45,9 @@ std::vector<WaterfallBar> spans_of(const Waterfall& it) {
     if (std::abs(step.seconds) < 1e-3 * it.before) continue;
     bars.push_back({step.name, from, level, step_text(step.seconds, it.before),
                     step.seconds > 0 ? "c1" : "c0"});
+    if (!step.low || !step.high) continue;
+    bars.back().low = from + *step.low;
+    bars.back().high = from + *step.high;
   }
   bars.push_back({"B", 0, it.after, total(it.after)});
   return bars;
@@ -56,7 +61,7 @@ Scale scale_of(const std::vector<WaterfallBar>& bars) {
     const double least = std::min(bar.from, bar.to);
     if (least > 0) low = std::min(low, least);
     low = std::min(low, std::max(bar.from, bar.to));
-    high = std::max({high, bar.from, bar.to});
+    high = std::max({high, bar.from, bar.to, bar.high.value_or(0)});
   }
   const double changes = high - low;
   const bool from_zero = changes > 0.2 * high;
@@ -86,7 +91,18 @@ void draw_span(Canvas& canvas, const Scale& x, const WaterfallBar& bar, double y
   canvas.text({left_of_steps - 10, y + 12}, cut_to_width(bar.name, 20), Anchor::end);
   canvas.rect({from, y, std::max(1.0, to - from), step_bar}, bar.colour,
               fmt::format("{}: {}", bar.name, bar.text));
-  canvas.text({to + 6, y + 12}, bar.text);
+  double text_from = to;
+  if (bar.low && bar.high) {
+    const double low = x.at(std::max(x.low, 1e3 * *bar.low));
+    const double high = x.at(std::max(x.low, 1e3 * *bar.high));
+    const double middle = y + step_bar / 2;
+    canvas.line({low, middle}, {high, middle}, "axis");
+    for (const double end : {low, high}) {
+      canvas.line({end, middle - 4}, {end, middle + 4}, "axis");
+    }
+    text_from = std::max(to, high);
+  }
+  canvas.text({text_from + 6, y + 12}, bar.text);
   const double next = x.at(std::max(x.low, 1e3 * bar.to));
   canvas.line({next, y + step_bar}, {next, y + step_row}, "axis");
 }
@@ -110,7 +126,10 @@ std::optional<Figure> waterfall(const Waterfall& it) {
     draw_span(canvas, frame.x, bar, y);
     y += step_row;
   }
-  const std::string title = fmt::format("What changed from A to B: {}", it.subject);
+  const bool known =
+      std::ranges::any_of(bars, [](const WaterfallBar& bar) { return bar.low.has_value(); });
+  const std::string title = fmt::format("What changed from A to B: {}{}", it.subject,
+                                        known ? "; whiskers: 95 % interval of a change" : "");
   const std::string alt = fmt::format(
       "A waterfall from {} ms to {} ms by parts of the iteration. The table of numbers says the "
       "same.",

@@ -341,8 +341,8 @@ TEST(Latency, ShowsSweepsWithTheirLevelsAndThoseOfTheSystem) {
   const std::vector results{samples::latency()};
   const auto figure = latency(results);
   expect_drawable(figure);
-  EXPECT_TRUE(contains(figure->svg, "levels end at "));
-  EXPECT_TRUE(contains(figure->svg, "caches as the system names them"));
+  EXPECT_TRUE(contains(figure->svg, ", level ends at "));
+  EXPECT_TRUE(contains(figure->svg, "cache as the system names it"));
   EXPECT_TRUE(contains(figure->svg, "<polyline"));
   EXPECT_FALSE(latency({}));
 }
