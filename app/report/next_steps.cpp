@@ -183,7 +183,8 @@ std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const std::s
         {fmt::format("Narrow the interval by a rate that was measured on one rank; "
                      "write it in place of {}:",
                      run.samples),
-         fmt::format("{} --measured '1={}/s'", predict(*asked, time_of_network), run.samples)});
+         fmt::format("{} --measured '1={}/s'", predict(*asked, time_of_network), run.samples),
+         {run.samples}});
   }
   return steps;
 }
@@ -291,21 +292,25 @@ std::vector<NextStep> steps_of_comparison(const std::string& text) {
   std::vector<NextStep> steps;
   const auto verdict = answer.at("verdict").get<std::string>();
   if (!answer.at("place_differences").empty()) {
-    steps.push_back(
-        {"Compare machines in place of versions:", "dlscale compare A B --across-machines"});
+    steps.push_back({"Compare machines in place of versions:",
+                     "dlscale compare A B --across-machines",
+                     {"A", "B"}});
   } else if (verdict == "regressed" || verdict == "inconclusive") {
     steps.push_back({"Decide by interleaved runs of both versions:",
-                     "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench e2e"});
+                     "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench e2e",
+                     {"BUILD_A", "BUILD_B"}});
   }
   const json& trainings = answer.at("attributions");
   const auto is_open = [](const json& one) { return one.at("predicted").is_null(); };
   if (std::any_of(trainings.begin(), trainings.end(), is_open)) {
     steps.push_back(
         {"Explain the change of iterations by measurements of their parts, in place of A and B:",
-         "dlscale compare A B --machine A/machine.json B/machine.json"});
+         "dlscale compare A B --machine A/machine.json B/machine.json",
+         {"A", "B"}});
   }
   steps.push_back({"Keep B in a history, which also finds slow drifts:",
-                   "dlscale history add B --store perf-history"});
+                   "dlscale history add B --store perf-history",
+                   {"B"}});
   return steps;
 }
 
@@ -321,12 +326,14 @@ std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& f
                                    shell_word(gate.changed.commit))});
     }
     steps.push_back({"See which phase of a training became slower, after a run of each version:",
-                     "dlscale compare BASE NEW"});
+                     "dlscale compare BASE NEW",
+                     {"BASE", "NEW"}});
   } else if (gate.verdict == regression::Verdict::inconclusive) {
     steps.push_back({"Run more rounds:", gate_command(gate, 2 * std::max(last, gate.rounds))});
   } else {
     steps.push_back({"Keep the results of the new version as the next baseline:",
-                     "dlscale history add RESULTS --store perf-history"});
+                     "dlscale history add RESULTS --store perf-history",
+                     {"RESULTS"}});
   }
   steps.push_back({"Show this on the pull request:",
                    fmt::format("dlscale report {} --format comment -o page", shell_word(file))});
@@ -359,7 +366,8 @@ std::vector<NextStep> steps_of_results(const report::ReportInput& input,
           : std::vector<NextStep>{{"Predict trainings from these measurements:",
                                    fmt::format("dlscale calibrate {} -o machine.json", folders)},
                                   {"Compare them with those of another version or machine:",
-                                   fmt::format("dlscale compare {} OTHER", folders)}};
+                                   fmt::format("dlscale compare {} OTHER", folders),
+                                   {"OTHER"}}};
   std::ranges::move(further, std::back_inserter(steps));
   return steps;
 }

@@ -1,6 +1,7 @@
 #include "report/page/html.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <utility>
 #include <vector>
@@ -244,6 +245,43 @@ std::string data_html(const Page& page) {
                      format::escape_markup(page.data->reasons), link);
 }
 
+/// Whether a byte is part of a word: a letter, a digit, "_", or a part of a longer character.
+bool is_of_word(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) != 0 || c == '_' || byte >= 0x80;
+}
+
+/// Escaped, with each placeholder that is a whole word marked. Lines may break behind commas and
+/// slashes.
+std::string marked(const std::string& text, const std::vector<std::string>& placeholders) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    while (end < text.size() && is_of_word(text[end]) == is_of_word(text[at])) ++end;
+    const std::string word = text.substr(at, end - at);
+    const bool is_placeholder = std::ranges::find(placeholders, word) != placeholders.end();
+    const bool is_end = word.back() == ',' || word.back() == '/';
+    out += is_placeholder ? "<var title=\"Replace this word\">" + word + "</var>"
+                          : format::escape_markup(word);
+    if (is_end) out += "<wbr>";
+    at = end;
+  }
+  return out;
+}
+
+/// A command whose lines break before an option, and within one only if it fills a line.
+std::string command_html(const NextStep& step) {
+  std::string out;
+  const std::string& text = step.command;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(" -", at + 1), text.size());
+    out += fmt::format("{}<span class=\"option\">{}</span>", at == 0 ? "" : " ",
+                       marked(text.substr(at, end - at), step.placeholders));
+    at = end + 1;
+  }
+  return out;
+}
+
 std::string next_html(const std::vector<NextStep>& steps) {
   if (steps.empty()) return "";
   std::string out =
@@ -251,9 +289,7 @@ std::string next_html(const std::vector<NextStep>& steps) {
       "<h2 id=\"next-title\">What to do next</h2>\n<ul>\n";
   for (const NextStep& step : steps) {
     const std::string command =
-        step.command.empty()
-            ? ""
-            : "<pre><code>" + format::escape_markup(step.command) + "</code></pre>";
+        step.command.empty() ? "" : "<pre><code>" + command_html(step) + "</code></pre>";
     out += fmt::format("<li>{}{}</li>\n", format::escape_markup(step.reason), command);
   }
   return out + "</ul>\n</section>\n";

@@ -24,6 +24,8 @@ struct Tile {
 struct NextStep {
   std::string reason;   ///< "See what bounds the iteration"
   std::string command;  ///< for a shell; empty if the action is not a command
+  /// Words of the command that stand for names of the reader: "BASE".
+  std::vector<std::string> placeholders = {};
 };
 
 /// A report in the order of reading, which is the same for every kind. The first screen holds the

@@ -1,5 +1,5 @@
 "use strict";
-// Makes the tables of a report sort and filter. Nothing is loaded or sent, and without this script the page reads the same.
+// Makes the tables of a report sort and filter, and commands copy. Nothing is loaded or sent, and without this script the page reads the same.
 (() => {
   const factors = {
     ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600,
@@ -164,6 +164,17 @@
     if (view.rows.length <= most) continue;
     view.region.querySelector("table").setAttribute("aria-rowcount", view.rows.length + 1);
     show(view);
+  }
+  for (const code of navigator.clipboard ? document.querySelectorAll("#next code") : []) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy the command ${code.textContent}`);
+    button.addEventListener("click", () => navigator.clipboard.writeText(code.textContent).then(
+      () => { button.textContent = "Copied"; },
+      () => getSelection().selectAllChildren(code))); // a browser that forbids it
+    code.parentElement.before(button);
   }
   recall(views);
   window.addEventListener("hashchange", () => recall(views));

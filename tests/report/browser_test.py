@@ -106,6 +106,17 @@ class PageTest(unittest.TestCase):
               return document.querySelector(link.getAttribute("href")).closest("details").open;""")
             self.assertTrue(shown)
 
+    def test_a_button_copies_each_command_as_it_is(self):
+        copied = 0
+        for page in self.each_page():
+            text = page.with_suffix(".md")
+            parts = text.read_text(encoding="utf-8").split("```sh\n")[1:] if text.exists() else []
+            shown = self.evaluate("""
+              return [...document.querySelectorAll("#next .copy")].map((button) => button.nextElementSibling.textContent);""")
+            self.assertEqual(shown, [part.split("\n")[0] for part in parts])
+            copied += len(shown)
+        self.assertGreater(copied, 0)
+
     def test_without_javascript_everything_can_be_read(self):
         for page in self.each_page(script=False):
             self.assertEqual(self.evaluate("return document.querySelectorAll('.filter, thead button').length"), 0)

@@ -81,8 +81,20 @@ TEST(Html, PutsFiguresWhereTheyBelongOnceWithTheirNumbers) {
 TEST(Html, EscapesCommandsAndKeepsThemOnOneLine) {
   Page page = with_figure(true);
   page.next = {{"Run:", "dlscale run '<b>\n```\n' | cat"}};
-  EXPECT_TRUE(contains(html(page), "<code>dlscale run &#39;&lt;b&gt; ``` &#39; | cat</code>"));
+  EXPECT_TRUE(contains(html(page), ">dlscale run &#39;&lt;b&gt; ``` &#39; | cat</span></code>"));
   EXPECT_TRUE(contains(markdown(page).front().text, "```sh\ndlscale run '<b> ``` ' | cat\n```"));
+}
+
+TEST(Html, BreaksCommandsBeforeOptionsAndMarksWhatToReplace) {
+  Page page = with_figure(true);
+  page.next = {{"Compare:", "dlscale compare A B -o A.json --format json", {"A", "B"}}};
+  const std::string text = html(page);
+  const std::string word = "<var title=\"Replace this word\">";
+  EXPECT_TRUE(
+      contains(text, "<span class=\"option\">dlscale compare " + word + "A</var> " + word +
+                         "B</var></span> <span class=\"option\">-o " + word +
+                         "A</var>.json</span> <span class=\"option\">--format json</span>"));
+  EXPECT_TRUE(contains(markdown(page).front().text, "\ndlscale compare A B -o A.json --format"));
 }
 
 TEST(IsPageText, KnowsPagesOfThisVersionAndTheLast) {
