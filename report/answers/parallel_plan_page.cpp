@@ -129,8 +129,8 @@ std::optional<Figure> front_of_plans(const json& answer) {
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const double y = by_gpus ? plans[i].at("gpus").get<double>()
                              : 1e-9 * plans[i].at("memory_bytes").get<double>();
-    points.push_back(
-        {names[i], time_of_plan(plans[i]), y, settings_of(plans[i]) == best, i < front});
+    points.push_back({names[i], time_of_plan(plans[i]), y, settings_of(plans[i]) == best, i < front,
+                      number_in(plans[i], "t_iter_low_s"), number_in(plans[i], "t_iter_high_s")});
   }
   return figure::pareto_front(points, {"iteration, s", by_gpus ? "GPUs" : "memory of a rank, GB"});
 }

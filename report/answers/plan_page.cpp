@@ -122,6 +122,11 @@ std::optional<Figure> front_figure(const json& plan) {
     const auto known = std::ranges::find(points, name, &figure::ParetoPoint::name);
     if (!y || known != points.end()) return;
     points.push_back({name, training_time(one) / one_hour, *y, false, front});
+    const auto low = time_at(one, "t_iter_low_s");
+    const auto high = time_at(one, "t_iter_high_s");
+    if (!low || !high) return;
+    points.back().x_low = *low / one_hour;
+    points.back().x_high = *high / one_hour;
   };
   for (const json& one : plan.at("front")) add(one, true);
   add(plan.at("best").at(0), false);

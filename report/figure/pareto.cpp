@@ -14,14 +14,33 @@
 namespace dlscale::report::figure {
 namespace {
 
+bool has_whisker(const ParetoPoint& point) {
+  return (point.front || point.best) && point.x_low && point.x_high;
+}
+
 Frame frame_of(const std::vector<ParetoPoint>& points) {
-  const auto [left, right] = std::ranges::minmax_element(points, {}, &ParetoPoint::x);
   const auto [low, high] = std::ranges::minmax_element(points, {}, &ParetoPoint::y);
-  const double room_x = std::max((right->x - left->x) * 0.1, 0.02 * right->x);
+  double left = points.front().x;
+  double right = left;
+  for (const ParetoPoint& point : points) {
+    const bool known = has_whisker(point);
+    left = std::min(left, known ? *point.x_low : point.x);
+    right = std::max(right, known ? *point.x_high : point.x);
+  }
+  const double room_x = std::max((right - left) * 0.1, 0.02 * right);
   const double room_y = std::max((high->y - low->y) * 0.1, 0.02 * high->y);
   return frame_in({76, 14, figure_width - 76 - 130, 270},
-                  {std::max(0.0, left->x - room_x), right->x + room_x},
+                  {std::max(0.0, left - room_x), right + room_x},
                   {std::max(0.0, low->y - room_y), high->y + room_y});
+}
+
+void draw_whisker(Canvas& canvas, const Frame& frame, const ParetoPoint& point) {
+  if (!has_whisker(point)) return;
+  const double y = frame.y.at(point.y);
+  canvas.line({frame.x.at(*point.x_low), y}, {frame.x.at(*point.x_high), y}, "axis");
+  for (const double end : {*point.x_low, *point.x_high}) {
+    canvas.line({frame.x.at(end), y - 3}, {frame.x.at(end), y + 3}, "axis");
+  }
 }
 
 void draw_front(Canvas& canvas, const Frame& frame, const std::vector<ParetoPoint>& points) {
@@ -55,17 +74,21 @@ void draw_names(Canvas& canvas, const Frame& frame, std::vector<ParetoPoint> poi
 
 Table numbers_of(const std::vector<ParetoPoint>& points, const ParetoAxes& axes) {
   Table table{"Choices by two numbers",
-              {{"choice", Align::left}, {axes.x}, {axes.y}, {"", Align::left}},
+              {{"choice", Align::left}, {axes.x}, {"90 % interval"}, {axes.y}, {"", Align::left}},
               {},
               {}};
   table.columns.back().heading = "place";
   for (const ParetoPoint& point : points) {
-    table.rows.push_back({{point.name},
-                          {significant(point.x, 4)},
-                          {significant(point.y, 4)},
-                          {point.best    ? "best"
-                           : point.front ? "front"
-                                         : ""}});
+    table.rows.push_back(
+        {{point.name},
+         {significant(point.x, 4)},
+         {point.x_low && point.x_high
+              ? fmt::format("{} – {}", significant(*point.x_low, 4), significant(*point.x_high, 4))
+              : "–"},
+         {significant(point.y, 4)},
+         {point.best    ? "best"
+          : point.front ? "front"
+                        : ""}});
   }
   return table;
 }
@@ -78,6 +101,7 @@ std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const
   const Frame frame = frame_of(points);
   draw_axes(canvas, frame, linear_ticks(frame.x), linear_ticks(frame.y),
             axes.x + " (more is worse)", axes.y + " (more is worse)");
+  for (const ParetoPoint& point : points) draw_whisker(canvas, frame, point);
   draw_front(canvas, frame, points);
   for (const ParetoPoint& point : points) {
     const Point at{frame.x.at(point.x), frame.y.at(point.y)};
@@ -87,8 +111,9 @@ std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const
     if (point.best) canvas.circle(at, 8, "hollow s1");
   }
   draw_names(canvas, frame, points);
-  const std::string title =
-      "Choices: the line joins those that no other beats in both, the ring is the best";
+  const std::string title = fmt::format(
+      "Choices: the line joins those that no other beats in both, the ring is the best{}",
+      std::ranges::any_of(points, has_whisker) ? "; whiskers: 90 % interval" : "");
   const std::string alt =
       fmt::format("{} against {} for {}. The table of numbers says the same.", axes.y, axes.x,
                   counted(static_cast<long long>(points.size()), "choice"));

@@ -12,8 +12,10 @@ struct ParetoPoint {
   std::string name;  ///< "16 ranks, batch 128"
   double x = 0;
   double y = 0;
-  bool best = false;  ///< by the objective
-  bool front = true;  ///< no other choice is better in both
+  bool best = false;                 ///< by the objective
+  bool front = true;                 ///< no other choice is better in both
+  std::optional<double> x_low = {};  ///< ends of the 90 % interval of x; absent if unknown
+  std::optional<double> x_high = {};
 };
 
 /// The two axes, with units.
@@ -22,8 +24,9 @@ struct ParetoAxes {
   std::string y;
 };
 
-/// "front": choices by two numbers. A line joins the front, a ring marks the best, and names stand
-/// beside points where there is room. Absent without two points.
+/// "front": choices by two numbers. A line joins the front, a ring marks the best, whiskers show
+/// intervals of the front, and names stand beside points where there is room. Absent without two
+/// points.
 std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const ParetoAxes& axes);
 
 }  // namespace dlscale::report::figure

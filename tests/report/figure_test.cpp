@@ -17,6 +17,7 @@
 #include "report/figure/comparison_figures.hpp"
 #include "report/figure/figures.hpp"
 #include "report/figure/gantt.hpp"
+#include "report/figure/pareto.hpp"
 #include "report/figure/speedup_lines.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/results/axes.hpp"
@@ -299,6 +300,7 @@ TEST(SpeedupLines, SayWhereCommunicationTakesOver) {
   const auto figure = speedup_lines(lines);
   expect_drawable(figure);
   EXPECT_TRUE(contains(figure->svg, "communication takes over"));
+  EXPECT_TRUE(contains(figure->svg, ">3.50 × at 8 (44\u00a0%)<"));
   EXPECT_EQ(cell(figure->data, 3, "efficiency"), "43.8 %");
   lines.front().points.resize(1);
   EXPECT_FALSE(speedup_lines(lines));
@@ -322,6 +324,19 @@ TEST(Gantt, DrawsABoxInEachWindowThatHasIt) {
   EXPECT_EQ(count(figure->svg, ">idle<"), 2U) << "in the widest gap of each stage";
   EXPECT_EQ(count(figure->svg, ">forward<") + count(figure->svg, ">backward<"), 2U);
   EXPECT_FALSE(gantt({.title = "nothing", .idle = "idle"}));
+}
+
+TEST(ParetoFront, ShowsTheIntervalsOfItsChoices) {
+  std::vector<ParetoPoint> points{{"cheap", 8, 1, false, true}, {"quick", 2, 3, true, true}};
+  const ParetoAxes axes{"time, h", "hours of ranks"};
+  EXPECT_FALSE(contains(pareto_front(points, axes)->title, "90 % interval"));
+  points.front().x_low = 7;
+  points.front().x_high = 11;
+  const auto figure = pareto_front(points, axes);
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->title, "whiskers: 90 % interval"));
+  EXPECT_EQ(cell(figure->data, 0, "90 % interval"), "7.000 – 11.00");
+  EXPECT_EQ(cell(figure->data, 1, "90 % interval"), "–");
 }
 
 TEST(Roofline, HasAPanelAPassAndAMarkAKernelBelowTheCeilings) {
@@ -411,10 +426,12 @@ TEST(HistoryStrips, ShowLevelsAndWhereTheyChanged) {
   for (int i = 0; i < 40; ++i) row.values.push_back((i < 20 ? 1.0 : 1.1) + 0.001 * (i % 3));
   row.found = regression::find_change_points(std::span<const double>(row.values));
   ASSERT_EQ(row.found.changes.size(), 1U);
+  for (int i = 0; i < 40; ++i) row.labels.push_back(fmt::format("commit{}", i));
   const auto figure = history_strips(std::span(&row, 1));
   expect_drawable(figure);
   EXPECT_EQ(count(figure->svg, "<circle "), 40U);
-  EXPECT_TRUE(contains(figure->svg, ">+10.0 %<") || contains(figure->svg, ">+9.9 %<"));
+  EXPECT_TRUE(contains(figure->svg, ">+10.0 % at commit20<") ||
+              contains(figure->svg, ">+9.9 % at commit20<"));
 }
 
 TEST(HistoryStrips, ShowTheMedianOfEachSegmentMarksAndWhatTheHistoryDoesNotHave) {
