@@ -199,7 +199,7 @@ Page measurement_page(const ReportInput& input) {
   page.question = question_of(input);
   page.verdict = sentence_of_facts(facts, input);
   for (const Fact& fact : facts) page.tiles.push_back(fact.tile);
-  page.picture = input.kernels ? "roofline" : "allreduce";
+  page.picture = input.kernels ? "crossover" : "allreduce";
   return page;
 }
 

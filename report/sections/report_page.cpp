@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -108,9 +109,13 @@ Page report_page(const ReportInput& input) {
   page.data_section = "quality";
   page.sections = report_sections(input);
   page.figures = report_figures(input);
-  const auto is_drawn = [&page](const Figure& figure) { return figure.name == page.picture; };
-  if (std::ranges::none_of(page.figures, is_drawn)) {
-    page.picture = page.figures.empty() ? "" : page.figures.front().name;
+  const auto is_drawn = [&page](std::string_view name) {
+    return std::ranges::find(page.figures, name, &Figure::name) != page.figures.end();
+  };
+  if (!is_drawn(page.picture)) {
+    page.picture = is_drawn("roofline")   ? "roofline"
+                   : page.figures.empty() ? ""
+                                          : page.figures.front().name;
   }
   return page;
 }
