@@ -200,8 +200,8 @@ Section section_named(const std::vector<Section>& sections, const std::string& i
 
 TEST(MessageSection, IsAPageOfNothingElse) {
   const std::vector<Section> sections = sections_of(message_results());
-  // The summary, where the figure goes, and a table for each of two algorithms.
-  EXPECT_EQ(section_named(sections, "messages").blocks.size(), 4U);
+  // The summary, where two figures go, and a table for each of two algorithms.
+  EXPECT_EQ(section_named(sections, "messages").blocks.size(), 5U);
 }
 
 TEST(MessageSection, PutsManyRowsOnPagesOfTheirOwn) {
