@@ -66,13 +66,14 @@ class SlideTest(unittest.TestCase):
                 self.assertEqual(page.question, html.unescape(heading))
                 self.assertGreater(len(page.tiles), 2)
                 shown = self.draw(path)
+                trainings = slide.trainings_of(page)  # shown in place of the figure
+                figure = [page.caption, *first] if trainings is None else [trainings.caption]
                 for said in (
                     page.question,
                     page.verdict,
                     page.quality,
-                    page.caption,
                     *sum(page.tiles, []),
-                    *first,
+                    *figure,
                 ):
                     self.assertIn(" ".join(said.split()), shown)
 
@@ -102,7 +103,7 @@ class SlideTest(unittest.TestCase):
         good = (FOLDER / "side_by_side.html").read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "page.html"
-            path.write_text(good.replace("</main>", table + "</table></main>"), encoding="utf-8")
+            path.write_text(good.replace("<main>", "<main>" + table + "</table>"), encoding="utf-8")
             shown = self.draw(path)
         self.assertIn(
             "vgg16, 1 rank, batch 8, f32 A · $GPU$ · onednn 20/s B · CPU · predicted 5/s, 0.25 of the fastest",
