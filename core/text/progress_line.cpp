@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -41,7 +42,7 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::clear() {
-  if (shows_) fmt::print(stderr, "\r\033[K");
+  if (shows_) fmt::print(to_, "\r\033[K");
   shows_ = false;
 }
 
@@ -49,15 +50,47 @@ void ProgressLine::show(const std::string& text) {
   if (kind_ == Kind::silent) return;
   if (kind_ == Kind::terminal) {
     clear();
-    fmt::print(stderr, "{}", fitted(text, terminal_width(STDERR_FILENO).value_or(usual_columns)));
-    std::fflush(stderr);
+    fmt::print(to_, "{}", fitted(text, terminal_width(::fileno(to_)).value_or(usual_columns)));
+    std::fflush(to_);
     shows_ = true;
     return;
   }
-  const auto time = std::chrono::steady_clock::now();
+  const auto time = clock_();
   if (last_ && time - *last_ < between_plain_lines) return;
   last_ = time;
-  fmt::print(stderr, "{}\n", text);
+  fmt::print(to_, "{}\n", text);
+}
+
+TimeLeft::TimeLeft(std::span<const double> estimates) {
+  for (const double seconds : estimates) estimate_left_ += seconds;
+  trusted_ = 0.1 * estimate_left_;
+}
+
+void TimeLeft::finished(double estimate, double seconds) {
+  estimate_left_ -= estimate;
+  estimate_done_ += estimate;
+  spent_ += seconds;
+}
+
+double TimeLeft::seconds() const {
+  if (trusted_ <= 0) return 0;
+  const double left = std::max(0.0, estimate_left_);  // rounding may make the sum negative
+  if (left <= 0) return 0;
+  const double share = left / (left + estimate_done_);
+  const double trusted = trusted_ * share * share;
+  return left * (spent_ + trusted) / (estimate_done_ + trusted);
+}
+
+void PartsProgress::show(std::size_t done, std::size_t all) {
+  if (done >= all) return line_.clear();
+  std::string left;
+  if (done > 0) {
+    const double spent = std::chrono::duration<double>(clock_() - start_).count();
+    const auto parts = static_cast<double>(done);
+    left = fmt::format(" (about {} left)",
+                       duration_text(spent / parts * (static_cast<double>(all) - parts)));
+  }
+  line_.show(fmt::format("{}: {} of {}{}", what_, done, all, left));
 }
 
 }  // namespace dlscale

@@ -157,21 +157,4 @@ void end_orphans(const std::string& places, std::string_view what) {
   end_processes(places, fmt::format("{} of an earlier call, which was killed", what));
 }
 
-TimeLeft::TimeLeft(std::span<const double> estimates) {
-  for (const double seconds : estimates) estimate_left_ += seconds;
-  trusted_ = 0.1 * estimate_left_;
-}
-
-void TimeLeft::finished(double estimate, double seconds) {
-  estimate_left_ -= estimate;
-  estimate_done_ += estimate;
-  spent_ += seconds;
-}
-
-double TimeLeft::seconds() const {
-  if (trusted_ <= 0) return 0;
-  const double left = std::max(0.0, estimate_left_);  // rounding may make the sum negative
-  return left * (spent_ + trusted_) / (estimate_done_ + trusted_);
-}
-
 }  // namespace dlscale::suite

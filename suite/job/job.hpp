@@ -85,30 +85,4 @@ class TimeBudget {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Estimates the remaining time of a list of jobs: their estimates, scaled by how the completed
-/// ones compared with theirs. A tenth of the list is assumed to have met its estimate. So the first
-/// short jobs, which say little, do not dominate.
-class TimeLeft {
- public:
-  explicit TimeLeft(std::span<const double> estimates);
-  /// The estimates are the member `seconds` of each.
-  template <class Jobs>
-  static TimeLeft of(const Jobs& jobs) {
-    std::vector<double> estimates;
-    for (const auto& job : jobs) estimates.push_back(job.seconds);
-    return TimeLeft(estimates);
-  }
-  /// Adds a job that was completed in this call or an earlier one.
-  void finished(double estimate, double seconds);
-  /// Removes a job that does not run.
-  void left_out(double estimate) { estimate_left_ -= estimate; }
-  [[nodiscard]] double seconds() const;
-
- private:
-  double trusted_ = 0;
-  double estimate_left_ = 0;
-  double estimate_done_ = 0;
-  double spent_ = 0;
-};
-
 }  // namespace dlscale::suite

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -90,7 +91,8 @@ void show_last_lines(const fs::path& log, std::uintmax_t begin) {
   std::string text(end - first, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   std::size_t from = text.size();
-  for (int line = text.ends_with('\n') ? 0 : 1; line <= most_lines && from != 0 && from != std::string::npos; ++line) {
+  for (int line = text.ends_with('\n') ? 0 : 1;
+       line <= most_lines && from != 0 && from != std::string::npos; ++line) {
     from = text.rfind('\n', from - 1);
   }
   fmt::print(stderr, "{}{}", text.substr(from == std::string::npos ? 0 : from + 1),
@@ -120,11 +122,34 @@ std::optional<StepEnd> end_of(const SuiteStep& step, const ChildExit& exit, Befo
   return std::nullopt;
 }
 
+/// A line on standard error that begins when a step does and ends with its time, or before other
+/// output.
+class StepLine {
+ public:
+  StepLine() = default;
+  ~StepLine() { end(); }
+  StepLine(const StepLine&) = delete;
+  StepLine& operator=(const StepLine&) = delete;
+  void begin(const std::string& text) {
+    fmt::print(stderr, "{}", text);
+    std::fflush(stderr);
+    is_open_ = true;
+  }
+  void end(const std::string& text = "") {
+    if (is_open_) fmt::print(stderr, "{}\n", text);
+    is_open_ = false;
+  }
+
+ private:
+  bool is_open_ = false;
+};
+
 /// The conditions of one run of a step.
 struct StepCall {
-  std::string place;  ///< mark by which its processes are found
-  fs::path out;       ///< folder of the suite's results
-  fs::path log;       ///< file for its output; empty: the streams of this process
+  StepLine* line = nullptr;  ///< ended before messages
+  std::string place;         ///< mark by which its processes are found
+  fs::path out;              ///< folder of the suite's results
+  fs::path log;              ///< file for its output; empty: the streams of this process
   Job::Leftovers leftovers = Job::Leftovers::stay;
   Begun begun = Begun::no;
   Before before = Before::whole;
@@ -149,6 +174,7 @@ std::optional<JobEnd> run_step(const SuiteStep& step, const StepCall& call) {
     const bool is_absent =
         error.code() == ExitCode::bad_input || error.code() == ExitCode::not_built;
     if (!step.keep_going || !is_absent) throw;
+    call.line->end();
     fmt::print(stderr, "dlscale: step \"{}\" is left out: {}\n", step.name, error.what());
     return std::nullopt;
   }
@@ -161,6 +187,7 @@ StepEnd carry_out(const SuiteStep& step, const StepCall& call) {
   CellResults(call.out).guard(step, [&] { job = run_step(step, call); });
   if (!job) return StepEnd::lacking;
   const std::optional<StepEnd> end = end_of(step, job->exit, call.before);
+  if (end != StepEnd::done) call.line->end();
   if (job->exit.timed_out && call.cuts(step)) {
     fmt::print(stderr, "dlscale: step \"{}\" was ended, since the time budget is spent\n",
                step.name);
@@ -273,16 +300,14 @@ const Steps::Missing* Steps::what_it_lacks(const SuiteStep& step) const {
 
 StepEnd Steps::carry_out_next(std::size_t index, double room) {
   const SuiteStep& step = steps_[index];
-  StepCall call{.place = progress_.place(step),
+  StepLine line;
+  StepCall call{.line = &line,
+                .place = progress_.place(step),
                 .out = progress_.out(),
                 .begun = progress_.begun(step) ? Begun::yes : Begun::no,
                 .before = missing_.empty() ? Before::whole : Before::in_part,
                 .most_s = room};
   if (!step.always) forget_what_follows(index);
-  if (!quiet_) {
-    fmt::print(stderr, "[{:>3}/{}] {}: {} (about {} left)\n", settled_ + 1, steps_.size(),
-               step.name, step.doc, duration_text(time_left_.seconds()));
-  }
   if (call.begun == Begun::no) empty_outputs(step);
   if (left_.alone(index) && !step.keep_going) {
     progress_.mark_begun_alone(step);
@@ -294,10 +319,17 @@ StepEnd Steps::carry_out_next(std::size_t index, double room) {
   if (!step.always) call.log = progress_.log(step);
   std::error_code absent;
   if (call.begun == Begun::no) fs::remove(call.log, absent);
+  if (!quiet_) {
+    line.begin(fmt::format("[{:>3}/{}] {}: {} (about {} left)", settled_ + 1, steps_.size(),
+                           step.name, step.doc, duration_text(time_left_.seconds())));
+    if (step.always) line.end();  // its output is shown
+  }
   const auto start = Clock::now();
   const StepEnd end = suite::carry_out(step, call);
   if (end == StepEnd::done) {
-    progress_.mark(step, std::chrono::duration<double>(Clock::now() - start).count());
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    progress_.mark(step, seconds);
+    line.end(" ... " + duration_text(seconds));
   }
   return end;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/text/progress_line.hpp"
 #include "suite/definition/suite.hpp"
 #include "suite/job/job.hpp"
 #include "suite/steps/remaining_steps.hpp"

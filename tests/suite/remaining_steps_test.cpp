@@ -8,7 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
-#include "suite/job/job.hpp"
+#include "core/text/progress_line.hpp"
 #include "suite/steps/remaining_steps.hpp"
 #include "suite/steps/suite_outputs.hpp"
 #include "suite/steps/suite_progress.hpp"
