@@ -1,4 +1,5 @@
 // dlscale bench: runs one benchmark on the launched ranks.
+#include "app/cli/document_output.hpp"
 #include "app/cli/foreign_words.hpp"
 #include "app/cli/option_values.hpp"
 #include "bench/engine/benchmark.hpp"
@@ -273,7 +274,6 @@ ExitCode run_bench(BenchOptions options) {
       .values = options.values, .communicator = &communicator, .given = options.given};
   context.values["cores_per_rank"] = std::to_string(session.cores_per_rank());
   options.values = context.values;
-
   std::optional<BenchOutput> output;
   Tally tally;
   prepare_runner(options, context, session, shares, output, tally);
@@ -383,16 +383,15 @@ void check_resume(const BenchOptions& options) {
 /// Puts the options that a benchmark has below headings of its help.
 void group_bench_options(CLI::App& command, const bench::Benchmark& benchmark) {
   constexpr const char* measured = "What to measure";
-  constexpr const char* sampling = "Sampling";
-  constexpr const char* results = "Ranks and results";
   constexpr const char* advanced = "Advanced";
   for (const auto& [heading, names] :
        {std::pair(measured, std::vector{"--suite", "--restart"}),
-        std::pair(sampling, std::vector{"--max-time", "--precision"}),
-        std::pair(results, std::vector{"--ranks", "--comm", "--cores-per-rank", "--output",
-                                       "--resume", "--cluster", "--ceilings"}),
+        std::pair("Sampling", std::vector{"--max-time", "--precision"}),
+        std::pair("Ranks and results",
+                  std::vector{"--ranks", "--comm", "--cores-per-rank", "--output", "--resume",
+                              "--cluster", "--ceilings"}),
         std::pair(advanced, std::vector{"--samples", "--warm-ups", "--wait-quiet", "--extra-work",
-                                        "--heartbeat-timeout", "--order-seed"})}) {
+                                        "--heartbeat-timeout", "--order-seed", "--quiet"})}) {
     for (const char* name : names) {
       if (CLI::Option* option = command.get_option_no_throw(name)) option->group(heading);
     }
@@ -453,11 +452,12 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
   command->add_option("--order-seed", options->runner.seed, "Seed of the order of cells")
       ->check(seed())
       ->capture_default_str();
+  declare_quiet(*command, options->runner.quiet);
   group_bench_options(*command, benchmark);
-  command->allow_extras();
-  command->footer("Example: dlscale bench " + std::string(benchmark.name) +
-                  " -o result.jsonl\nFlags of Google Benchmark work too: --benchmark_filter=REGEX, "
-                  "--benchmark_list_tests, …");
+  command->allow_extras()->footer(
+      "Example: dlscale bench " + std::string(benchmark.name) +
+      " -o result.jsonl\nFlags of Google Benchmark work too: --benchmark_filter=REGEX, "
+      "--benchmark_list_tests, …");
   command->callback([command, options, &result] {
     if (names_suite(*command)) {
       result = run_bench_suite(*command, options->benchmark->name, options->suite,

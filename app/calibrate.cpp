@@ -22,11 +22,13 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/document_output.hpp"
 #include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
 #include "app/measure/calibrate_cold.hpp"
 #include "app/measure/calibrate_kernels.hpp"
 #include "app/measure/calibrate_parallel.hpp"
+#include "app/measure/fit_output.hpp"
 #include "app/measure/message_logs.hpp"
 #include "app/measure/result_files.hpp"
 #include "app/options/hardware_options.hpp"
@@ -36,6 +38,7 @@
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
 #include "core/text/numbers.hpp"
+#include "core/text/progress_line.hpp"
 #include "model/calibrate/contention.hpp"
 #include "model/calibrate/left_out.hpp"
 #include "model/machine/machine.hpp"
@@ -59,11 +62,11 @@ class CalibrateCases {
   [[nodiscard]] bool are_given() const { return !cases_.empty(); }
   /// Fits the model, writes it to `output` (a file, or - for standard output) and prints its
   /// parameters.
-  [[nodiscard]] ExitCode calibrate(const std::string& output) const;
+  [[nodiscard]] ExitCode calibrate(const std::string& output, const FitsProgress& progress) const;
 
  private:
-  [[nodiscard]] ExitCode calibrate_scaling(const cases::CaseFile& file,
-                                           const std::string& output) const;
+  [[nodiscard]] ExitCode calibrate_scaling(const cases::CaseFile& file, const std::string& output,
+                                           const FitsProgress& progress) const;
   /// Throws ConfigError for options that only the model of scaling has, or one file.
   void expect_plain(const std::string& model) const;
 
@@ -101,12 +104,6 @@ bool are_parallel(const std::vector<cases::CaseFile>& files) {
   return std::ranges::all_of(files, [](const cases::CaseFile& file) {
     return std::ranges::all_of(file.trainings, model::parallel_time::goes_beyond_data_parallelism);
   });
-}
-
-/// Shows progress if standard error is a terminal.
-void show_progress(std::size_t done, std::size_t all) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\rfits: {} of {}{}", done, all, done == all ? "\n" : "");
 }
 
 /// Minimum and maximum of a parameter over the fits that each leave out one set.
@@ -240,12 +237,12 @@ void CalibrateCases::expect_plain(const std::string& model) const {
       cases_.front(), model));
 }
 
-ExitCode CalibrateCases::calibrate(const std::string& output) const {
+ExitCode CalibrateCases::calibrate(const std::string& output, const FitsProgress& progress) const {
   std::vector<cases::CaseFile> files;
   for (const std::string& path : cases_) files.push_back(read_trainings(path));
   if (are_parallel(files)) {
     expect_plain("parallel times");
-    return calibrate_parallel(files, output);
+    return calibrate_parallel(files, output, progress);
   }
   if (files.size() > 1) {
     throw ConfigError(
@@ -254,20 +251,20 @@ ExitCode CalibrateCases::calibrate(const std::string& output) const {
   }
   if (gives_nothing(files.front())) {
     expect_plain("kernels");
-    return calibrate_cold(files.front(), output);
+    return calibrate_cold(files.front(), output, progress);
   }
-  return calibrate_scaling(files.front(), output);
+  return calibrate_scaling(files.front(), output, progress);
 }
 
-ExitCode CalibrateCases::calibrate_scaling(const cases::CaseFile& file,
-                                           const std::string& output) const {
+ExitCode CalibrateCases::calibrate_scaling(const cases::CaseFile& file, const std::string& output,
+                                           const FitsProgress& progress) const {
   const bool to_standard_output = output == "-";
   if (!to_standard_output) {
     refuse_foreign_file(output, "a model of scaling", scaling::opens_as_scaling);
   }
   scaling::FitOptions options;
   options.choose_terms = choose_terms_;
-  if (!choose_terms_) options.progress = show_progress;
+  if (!choose_terms_) options.progress = progress;
   const scaling::ScalingFit made =
       scaling::fit_scaling(file.trainings, file.outcomes, scaling::FactSources::load(), options);
   std::FILE* const told = to_standard_output ? stderr : stdout;
@@ -284,6 +281,7 @@ struct CalibrateOptions {
   std::string cluster = "local";
   std::string output;
   int workers = 2;
+  bool quiet = false;
   model::CalibrateOptions conditions;
   InterNodeOptions inter_node;
   LogRanks log_ranks;
@@ -378,8 +376,9 @@ void add_logs(const std::vector<std::string>& logs, LogRanks ranks, const Cluste
 }
 
 ExitCode calibrate(const CalibrateOptions& options) {
-  if (options.kernels.are_given()) return options.kernels.calibrate(options.output);
-  if (options.cases.are_given()) return options.cases.calibrate(options.output);
+  const FitsProgress progress = fits_progress(ProgressLine::kind_for(options.quiet));
+  if (options.kernels.are_given()) return options.kernels.calibrate(options.output, progress);
+  if (options.cases.are_given()) return options.cases.calibrate(options.output, progress);
   if (options.results.empty()) throw CLI::RequiredError("results");
   const bool to_standard_output = options.output == "-";
   if (!to_standard_output) check_replaceable(options.output);
@@ -457,6 +456,7 @@ void declare_calibrate(CLI::App& verb, ExitCode& result) {
   verb.add_option("-o,--output", options->output, "Machine file to write, or - for standard output")
       ->type_name("FILE")
       ->required();
+  declare_quiet(verb, options->quiet);
   declare_conditions(verb, options->conditions);
   options->log_ranks.declare(verb);
   options->inter_node.declare(verb);
@@ -468,7 +468,7 @@ void declare_calibrate(CLI::App& verb, ExitCode& result) {
                   {"--cache", "--message-cache", "--source", "--backend"}},
                  {"Published trainings", {"--cases", "--choose-terms"}},
                  {"Published times of kernels", {"--kernels"}},
-                 {"Output", {"--output"}},
+                 {"Output", {"--output", "--quiet"}},
                  {"Advanced", {"--log-ranks", "--inter-node-bandwidth", "--inter-node-latency"}}});
   verb.footer(
       "Example: dlscale calibrate results/local/quickstart -o machine.json\nResults of bench e2e "

@@ -20,6 +20,8 @@
 #include "app/cli/document_output.hpp"
 #include "app/cli/help_text.hpp"
 #include "app/cli/verb.hpp"
+#include "app/report/answer_kinds.hpp"
+#include "app/report/next_steps.hpp"
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "core/results/result_paths.hpp"
@@ -105,6 +107,7 @@ ExitCode compare(const CompareOptions& options) {
   }
   report::Document document = report::comparison_document(report);
   document.missing_fails = options.fail_on_missing;
+  document.next = steps_to_type(steps_of_compared({options.a, options.b}, document.json()));
   options.output.write(document);
   return report::exit_code(
       report, options.fail_on_missing ? report::MissingRows::fail : report::MissingRows::pass);
@@ -136,7 +139,7 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
   options->output.declare(verb);
   group_options(
       verb, {{"How to judge", {"--margin", "--machine", "--across-machines", "--fail-on-missing"}},
-             {"Output", {"--format", "--output", "--color"}}});
+             {"Output", {"--format", "--output", "--color", "--quiet"}}});
   verb.footer(
       "Example: dlscale compare results/old results/new\nExit code 0: unchanged or improved, 1: "
       "regressed, 3: inconclusive, 4: an answer of B is wrong, 5: nothing in common.");

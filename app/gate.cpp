@@ -17,6 +17,8 @@
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/gate/gate_session.hpp"
+#include "app/report/answer_kinds.hpp"
+#include "app/report/next_steps.hpp"
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/system/process.hpp"
@@ -352,6 +354,7 @@ ExitCode gate(GateOptions& options) {
   report::Document document = report::gate_document(report);
   document.improvement_fails = options.fail_on_improvement;
   document.missing_fails = options.fail_on_missing && regression::is_trusted(report);
+  document.next = steps_to_type(steps_of_gate(report, options.session.answer_file()));
   options.session.write(document);
   return exit_code(report, exits_of(options));
 }

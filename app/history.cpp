@@ -16,6 +16,7 @@
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/history/history_options.hpp"
+#include "app/report/answer_kinds.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/text/escape_for_terminal.hpp"
@@ -50,7 +51,10 @@ ExitCode list(const ListOptions& options) {
     selection.since = parse_since(options.since, "--since", now());
   }
   history::Store store = options.history.open();
-  options.output.write(report::history_list_document(history::list(store, selection)));
+  report::Document document = report::history_list_document(history::list(store, selection));
+  document.next = {
+      {"See whether anything has become slower:", history_commands(options.history.store).check}};
+  options.output.write(document);
   const history::CommitNames names = history::commit_names(store.runs());
   for (const std::string& name : names.ambiguous()) {
     fmt::print(stderr,
@@ -91,7 +95,10 @@ ExitCode check_history(const CheckOptions& options) {
   history::CheckReport report =
       history::check(store, options.history.wanted(), options.rules.chosen());
   explain_alerts(store, report);
-  options.output.write(report::history_check_document(report));
+  report::Document document = report::history_check_document(report);
+  document.next =
+      steps_to_type(report::steps_of_check(report, history_commands(options.history.store)));
+  options.output.write(document);
   return exit_code(report);
 }
 

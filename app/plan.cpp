@@ -20,6 +20,7 @@
 #include "app/predict/plan_parallel.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
+#include "core/text/progress_line.hpp"
 #include "model/machine/machine.hpp"
 #include "model/memory/transformer_shape.hpp"
 #include "model/plan/training_plan.hpp"
@@ -101,7 +102,8 @@ ExitCode plan(PlanVerbOptions& options) {
   const Network usual = usual_length.find_network();
   if (options.parallel.are_meant(usual)) {
     options.output.write(
-        options.parallel.answer(usual, options.training, options.plan, options.framework.name));
+        options.parallel.answer(usual, options.training, options.plan, options.framework.name,
+                                ProgressLine::kind_for(options.output.is_quiet())));
     return ExitCode::ok;
   }
   const Network network = options.training.find_network();
@@ -143,7 +145,7 @@ void group_plan_options(CLI::App& verb) {
          "--input-copy", "--normalize", "--launch", "--fuse"}},
        {"Advanced: search and output",
         {"--epochs-at", "--samples", "--max-global-batch", "--critical-batch", "--simulate-top",
-         "--color"}}});
+         "--color", "--quiet"}}});
 }
 
 void declare_plan(CLI::App& verb, ExitCode& result) {

@@ -383,9 +383,10 @@ ExitCode predict(PredictOptions& options) {
 /// --memory tells of memory, for which time, links and schedules do not count.
 void refuse_beside_memory(CLI::App& verb) {
   exclude_others(verb, *verb.get_option("--memory"),
-                 {"--network", "--sequence", "--cluster", "--machine", "--ranks", "--batch",
-                  "--global-batch", "--framework", "--dtype", "--normalize", "--fuse", "--device",
-                  "--set", "--parallel", "--fits", "--notes", "--format", "--color", "--output"});
+                 {"--network", "--sequence",     "--cluster",   "--machine",  "--ranks",
+                  "--batch",   "--global-batch", "--framework", "--dtype",    "--normalize",
+                  "--fuse",    "--device",       "--set",       "--parallel", "--fits",
+                  "--notes",   "--format",       "--color",     "--quiet",    "--output"});
 }
 
 /// The limit is a column of rows with images a second.
@@ -420,7 +421,7 @@ void group_predict_options(CLI::App& verb) {
         {"--cost-per-gpu-hour", "--mtbf", "--checkpoint-every", "--spares", "--power"}},
        {"Advanced: other inputs and output",
         {"--layer-times", "--message-times", "--log-ranks", "--cases", "--model", "--layers",
-         "--trace", "--color"}}});
+         "--trace", "--color", "--quiet"}}});
 }
 
 void declare_predict(CLI::App& verb, ExitCode& result) {

@@ -37,7 +37,6 @@
 #include "core/text/escape_for_terminal.hpp"
 #include "model/machine/machine.hpp"
 #include "regression/gate/gate_report.hpp"
-#include "report/answers/answer_json.hpp"
 #include "report/comparison/side_by_side.hpp"
 #include "report/figure/figures.hpp"
 #include "report/format/format.hpp"
@@ -65,6 +64,7 @@ struct ReportOptions {
   HistoryOptions history{"", "", ""};  ///< empty store: no history
   HistoryRules rules;
   std::string format = "table";  ///< format of the printed answer
+  bool quiet = false;
   FurtherForms further;
   std::string picture;  ///< file of the slide; empty: none
 };
@@ -177,14 +177,6 @@ bool are_of_parts(const report::ReportInput& input, const ReportOptions& options
          (report::has_benchmark(input.results, {"memory"}) && !machine_file(options));
 }
 
-/// The commands that a reader of a page about this history may run.
-report::HistoryCommands history_commands(const std::string& store) {
-  return {"dlscale history add", "dlscale history check --store " + store,
-          [store](const std::string& commit) {
-            return fmt::format("dlscale history bisect {} --store {}", commit, store);
-          }};
-}
-
 /// The history of the results or, without results, the whole history.
 std::shared_ptr<report::HistoryView> look_at_history(const ReportOptions& options,
                                                      const std::vector<ResultFile>& results) {
@@ -248,12 +240,6 @@ void write_pages(const fs::path& folder, const std::vector<report::TextFile>& pa
   for (const report::TextFile& page : pages) write_output((folder / page.file).string(), page.text);
 }
 
-void print_document(const ReportOptions& options, const report::Document& document) {
-  const auto& format = report::format::find_format(options.format);
-  write_output("-", format.write(document, terminal_of_output("auto")));
-  options.further.write(document);
-}
-
 /// Runs plots/slide.py, which draws the first screen of a page for a slide. Throws ConfigError that
 /// says what is missing.
 void run_slide(const std::vector<std::string>& words) {
@@ -291,13 +277,29 @@ void check_picture(const std::string& picture) {
   run_slide({"--help"});  // fails without matplotlib
 }
 
-void tell_place(const ReportOptions& options) {
-  const std::string place = fs::absolute(fs::path(options.out) / "index.html").lexically_normal();
-  if (options.format == "table") {
-    fmt::print("\nreport: {}\n", place);
-  } else {
-    fmt::print(stderr, "report: {}\n", place);
+/// Prints the answer, where the page and its picture are, and what to do next.
+void print_answer(const ReportOptions& options, const report::Page& page,
+                  const report::Document& document) {
+  const auto& format = report::format::find_format(options.format);
+  const auto print = [&](const report::Document& part) {
+    write_output("-", format.write(part, terminal_of_output("auto")));
+  };
+  print(document);
+  options.further.write(document);
+  const bool is_read = options.format == "table";
+  std::FILE* const to = is_read ? stdout : stderr;
+  const fs::path folder = fs::absolute(options.out).lexically_normal();
+  if (is_read) fmt::print(to, "\n");
+  fmt::print(to, "report: {}\n", (folder / "index.html").string());
+  const auto picture = std::ranges::find(page.figures, page.picture, &report::Figure::name);
+  if (picture != page.figures.end()) {
+    fmt::print(to, "picture: {}\n", (folder / picture->file).string());
   }
+  report::Document last;
+  last.next = steps_to_type(page.next);
+  if (!is_read || options.quiet || last.next.empty()) return;
+  fmt::print(to, "\n");
+  print(last);
 }
 
 /// Writes a page as HTML, as Markdown and its figures, and prints the answer.
@@ -313,8 +315,7 @@ ExitCode write_answer(const ReportOptions& options, const report::Page& page,
   if (!options.picture.empty()) {
     run_slide({fs::absolute(out / "index.html").string(), "--output=" + options.picture});
   }
-  print_document(options, document);
-  tell_place(options);
+  print_answer(options, page, document);
   return ExitCode::ok;
 }
 
@@ -335,12 +336,7 @@ ExitCode write_gate_report(const ReportOptions& options) {
 ExitCode write_answer_page(const ReportOptions& options, const AnswerKind& kind) {
   const std::string& file = options.results.front();
   const std::string text = read_input(file, "Check the path.");
-  report::AnswerPage made = kind.page(text, file);
-  try {
-    made.page.next = kind.steps(text, made);
-  } catch (const nlohmann::json::exception& error) {
-    throw report::unreadable_answer(file, "answers", error);
-  }
+  const report::AnswerPage made = answer_page(kind, text, file);
   return write_answer(options, made.page, made.document);
 }
 
@@ -409,7 +405,8 @@ ExitCode write_report(const ReportOptions& options) {
     fmt::print(stderr, "report: {}\n", sentence);
   }
   report::Page page = report::report_page(input);
-  page.next = steps_of_results(input, options.results);
+  const fs::path machine = machine_file(options).value_or("machine.json");
+  page.next = steps_of_results(input, machine.string(), options.results);
   return write_answer(
       options, page,
       input.trained ? report::summary_document(input) : report::parts_document(input));
@@ -447,13 +444,14 @@ void declare_report(CLI::App& verb, ExitCode& result) {
                 "Page of medians side by side, with a column for each folder, backend and "
                 "setting; predictions (JSON of predict) are allowed");
   declare_format(verb, options->format);
+  declare_quiet(verb, options->quiet);
   options->further.declare(verb);
   verb.add_option("--picture", options->picture,
                   "Picture of the page for a slide: PNG, SVG or PDF by its ending")
       ->type_name("FILE");
   options->inter_node.declare(verb);
   group_options(verb, {{"Contents", {"--machine", "--ranks", "--side-by-side", "--history"}},
-                       {"Output", {"--output", "--format", "--write", "--picture"}},
+                       {"Output", {"--output", "--format", "--write", "--picture", "--quiet"}},
                        {"Advanced", {"--inter-node-bandwidth", "--inter-node-latency"}}});
   verb.footer(
       "Example: dlscale report results/A results/B --side-by-side --picture summary.png -o page\n"

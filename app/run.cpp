@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "app/cli/document_output.hpp"
 #include "app/cli/help_text.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
@@ -93,7 +94,7 @@ void declare_run(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--restart", options->fresh, "Discard what was measured before, and measure again");
   verb.add_flag("--list", options->list,
                 "Print the commands, or without a suite the suites, and stop");
-  verb.add_flag("--quiet", options->quiet, "Print only errors");
+  declare_quiet(verb, options->quiet);
   verb.add_option("--wait-quiet", options->options.wait_quiet_s,
                   "Most seconds that each step waits for a quiet machine (see bench gemm --help)")
       ->check(positive_seconds());

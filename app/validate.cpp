@@ -19,6 +19,7 @@
 #include "app/cli/document_output.hpp"
 #include "app/cli/verb.hpp"
 #include "app/predict/predict_cases.hpp"
+#include "app/report/next_steps.hpp"
 #include "core/base/error.hpp"
 #include "core/cluster/device_file.hpp"
 #include "model/machine/machine.hpp"
@@ -245,8 +246,11 @@ ExitCode validate(const ValidateOptions& options) {
   const model::Machine machine = model::load_machine(options.machine);
   const std::vector<ResultFile> files = results_of(options.results, {"e2e"});
   const report::Validation validation = report::validate(machine, files);
-  options.output.write(report::validation_document(validation, options.limits));
-  return report::exit_code(validation, options.limits);
+  const ExitCode verdict = report::exit_code(validation, options.limits);
+  report::Document document = report::validation_document(validation, options.limits);
+  document.next = steps_of_validation(verdict, options.machine, options.results);
+  options.output.write(document);
+  return verdict;
 }
 
 /// A validator that refuses values outside the range of a rank correlation.
@@ -266,7 +270,7 @@ void group_validate_options(CLI::App& verb) {
                        {"Output", {"--format", "--output"}},
                        {"Advanced",
                         {"--data-quality", "--nodes", "--limit-median", "--limit-mean",
-                         "--limit-bias", "--limit-coverage", "--color"}}});
+                         "--limit-bias", "--limit-coverage", "--color", "--quiet"}}});
 }
 
 void declare_validate(CLI::App& verb, ExitCode& result) {

@@ -12,6 +12,7 @@
 
 #include "app/cli/format_of_file.hpp"
 #include "app/cli/option_values.hpp"
+#include "app/report/answer_kinds.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
@@ -49,7 +50,7 @@ nlohmann::ordered_json given_options(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0 || option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames().front();
-    if (name == "format" || name == "color" || name == "output") continue;
+    if (name == "format" || name == "color" || name == "output" || name == "quiet") continue;
     nlohmann::ordered_json& values = given[name] = nlohmann::ordered_json::array();
     if (option->get_expected_max() == 0) continue;  // a flag
     const std::string delimiter(option->get_delimiter() == '\0' ? 0 : 1, option->get_delimiter());
@@ -96,6 +97,11 @@ void declare_colour(CLI::App& command, std::string& colour) {
       ->capture_default_str();
 }
 
+void declare_quiet(CLI::App& command, bool& quiet) {
+  command.add_flag("--quiet", quiet,
+                   "Print the answer and what is wrong: no progress, no next commands");
+}
+
 report::format::Terminal terminal_of_output(const std::string& colour) {
   using report::format::ColourChoice;
   const ColourChoice choice = colour == "always"  ? ColourChoice::always
@@ -107,6 +113,7 @@ report::format::Terminal terminal_of_output(const std::string& colour) {
 void DocumentOutput::declare(CLI::App& command) {
   format_option_ = declare_format(command, format_);
   declare_colour(command, colour_);
+  declare_quiet(command, quiet_);
   command
       .add_option("-o,--output", texts_,
                   "File to write; FORMAT=FILE in a format of its own, repeatable")
@@ -138,11 +145,19 @@ std::vector<OutputPlace> DocumentOutput::places() const {
 }
 
 void DocumentOutput::write(const report::Document& document) const {
-  if (stated_ == nullptr || document.json.schema().empty()) {
-    write_places(document, places(), colour_);
-  } else {
-    write_places(with_options(document, given_options(*stated_)), places(), colour_);
+  const std::vector<OutputPlace> where = places();
+  report::Document answer = document;
+  const bool is_read =
+      std::ranges::any_of(where, [](const OutputPlace& place) { return place.format == "table"; });
+  if (stated_ != nullptr && !answer.json.schema().empty()) {
+    answer = with_options(std::move(answer), given_options(*stated_));
+    if (is_read) open_like_page(answer);
   }
+  if (quiet_) {
+    answer.next.clear();
+    answer.curve = {};
+  }
+  write_places(answer, where, colour_);
 }
 
 std::string DocumentOutput::only_path(const std::string& what) const {

@@ -43,11 +43,15 @@ CLI::Option* declare_format(CLI::App& command, std::string& format);
 /// Adds --color (auto, always or never); its default is the value of `colour`.
 void declare_colour(CLI::App& command, std::string& colour);
 
+/// Adds --quiet, which every verb understands alike: the answer, warnings and errors stay;
+/// progress, curves and next commands go.
+void declare_quiet(CLI::App& command, bool& quiet);
+
 /// The terminal of standard output; `colour` is auto, always or never.
 report::format::Terminal terminal_of_output(const std::string& colour);
 
-/// The options --format, --color and -o of every verb that prints an answer. -o may be given
-/// several times, each with its own format ("junit=gate.xml"); the answer is computed once.
+/// The options --format, --color, --quiet and -o of every verb that prints an answer. -o may be
+/// given several times, each with its own format ("junit=gate.xml"); the answer is computed once.
 class DocumentOutput {
  public:
   void declare(CLI::App& command);
@@ -59,6 +63,7 @@ class DocumentOutput {
   /// two equal places. It also refuses an existing file that is not an earlier document of this
   /// kind, and then a place that cannot be written.
   void write(const report::Document& document) const;
+  [[nodiscard]] bool is_quiet() const { return quiet_; }
   /// The single output path of an answer that has no formats. `what` describes the answer in the
   /// error for other formats: "predictions of cases are lines of JSON". Throws ConfigError.
   [[nodiscard]] std::string only_path(const std::string& what) const;
@@ -68,6 +73,7 @@ class DocumentOutput {
 
   std::string format_ = "table";
   std::string colour_ = "auto";
+  bool quiet_ = false;
   std::vector<std::string> texts_;  ///< the values of -o; none: standard output
   CLI::Option* format_option_ = nullptr;
   const CLI::App* stated_ = nullptr;  ///< whose options the JSON states

@@ -88,7 +88,7 @@ void RoundsSession::declare(CLI::App& command) {
       ->check(app::seed())
       ->capture_default_str()
       ->envname("DLSCALE_SEED");
-  command.add_flag("--quiet", quiet_, "Say nothing but what is wrong while it measures");
+  declare_quiet(command, quiet_);
   command
       .add_option("-o,--output", path_,
                   "Folder that keeps the rounds: the same command goes on there. Without it only "
@@ -180,10 +180,13 @@ void RoundsSession::measure(const std::vector<regression::Arm>& arms,
   });
 }
 
-void RoundsSession::write(const report::Document& document) {
-  if (is_kept()) {
-    write_output((fs::path(path_) / (verb_ + ".json")).string(), document.json());
-  }
+std::string RoundsSession::answer_file() const {
+  return is_kept() ? (fs::path(path_) / (verb_ + ".json")).string() : "";
+}
+
+void RoundsSession::write(report::Document document) {
+  if (quiet_) document.next.clear();
+  if (is_kept()) write_output(answer_file(), document.json());
   write_output("-",
                report::format::find_format(format_).write(document, terminal_of_output(colour_)));
   if (document.records.rows.empty()) {

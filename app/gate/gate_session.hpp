@@ -56,7 +56,7 @@ class RoundsSession {
   void measure(const std::vector<regression::Arm>& arms, const nlohmann::ordered_json& facts,
                RoundsTask& task);
   /// Prints the answer, and writes it into the folder and in the further formats.
-  void write(const report::Document& document);
+  void write(report::Document document);
   /// Runs `work`, and keeps the rounds of a temporary folder if it fails, naming the folder on
   /// standard error.
   template <class Work>
@@ -68,6 +68,8 @@ class RoundsSession {
       throw;
     }
   }
+  /// The file of the answer in JSON; empty without a folder that stays.
+  [[nodiscard]] std::string answer_file() const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   /// Whether rounds of an earlier call may be discarded by an option.
   [[nodiscard]] bool is_kept() const { return temporary_.empty(); }

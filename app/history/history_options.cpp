@@ -15,6 +15,7 @@
 #include "core/results/measurement.hpp"
 #include "core/text/escape_for_terminal.hpp"
 #include "core/text/name_pattern.hpp"
+#include "core/text/shell_words.hpp"
 #include "report/comparison/attribution.hpp"
 
 namespace dlscale::app {
@@ -148,6 +149,13 @@ void explain_alerts(history::Store& store, history::CheckReport& report) {
       }
     }
   }
+}
+
+report::HistoryCommands history_commands(const std::string& store) {
+  return {"dlscale history add", "dlscale history check --store " + shell_word(store),
+          [store](const std::string& commit) {
+            return fmt::format("dlscale history bisect {} --store {}", commit, shell_word(store));
+          }};
 }
 
 }  // namespace dlscale::app

@@ -4,6 +4,7 @@
 
 #include "regression/check/check.hpp"
 #include "regression/history/store.hpp"
+#include "report/history/history_view.hpp"
 
 namespace CLI {
 class App;
@@ -29,6 +30,9 @@ struct HistoryRules {
   void declare(CLI::App& command);
   [[nodiscard]] regression::history::CheckRules chosen() const;
 };
+
+/// The commands that a reader of an answer about this history may run.
+report::HistoryCommands history_commands(const std::string& store);
 
 /// Subcommands with their own source files.
 void declare_history_add(CLI::App& verb, ExitCode& result);

@@ -46,8 +46,8 @@ std::string full_name(std::string_view benchmark, const std::string& suite) {
                                 benchmark, suggestion(suite, known)));
 }
 
-constexpr std::array<std::string_view, 5> options_of_suites{"--suite", "--restart", "--output",
-                                                            "--wait-quiet", "--cluster"};
+constexpr std::array<std::string_view, 6> options_of_suites{"--suite",      "--restart", "--output",
+                                                            "--wait-quiet", "--cluster", "--quiet"};
 
 bool is_of_suites(const std::string& option) {
   return std::ranges::find(options_of_suites, option) != options_of_suites.end();
@@ -101,8 +101,8 @@ void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& s
   command
       .add_option("--suite", suite.name,
                   fmt::format("Measure what configs/suites/{}_SUITE.yaml lists into the folder -o, "
-                              "or go on with it; no other options but --restart, --wait-quiet and "
-                              "--cluster",
+                              "or go on with it; no other options but --restart, --wait-quiet, "
+                              "--cluster and --quiet",
                               benchmark))
       ->type_name("SUITE");
   command.add_flag("--restart", suite.fresh,
@@ -129,6 +129,7 @@ ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
   run.suite = full_name(benchmark, suite.name);
   run.workers = 1;
   run.fresh = suite.fresh;
+  run.quiet = command.get_option("--quiet")->as<bool>();
   run.options = options;
   run.out = !output.empty() ? output
                             : fmt::format("results/local/{}{}", prefix_of(benchmark),

@@ -126,13 +126,14 @@ report::Table score_table(const cases::CaseFile& file, const ColdFit& made,
 
 }  // namespace
 
-ExitCode calibrate_cold(const cases::CaseFile& file, const std::string& output) {
+ExitCode calibrate_cold(const cases::CaseFile& file, const std::string& output,
+                        const FitsProgress& progress) {
   const bool to_standard_output = output == "-";
   refuse_other_than_kernels(output);
   const std::filesystem::path now = find_config("models", "kernels");
   const model::scaling::FactSources sources = model::scaling::FactSources::load();
   const ColdFit made = model::cold::fit_cold(file.trainings, file.outcomes, sources,
-                                             model::sheet::load_kernel_file(now), show_fits);
+                                             model::sheet::load_kernel_file(now), progress);
   write_output(output,
                model::cold::fitted_text(content_of(now), made, file.path.filename().string()));
   std::FILE* const told = to_standard_output ? stderr : stdout;

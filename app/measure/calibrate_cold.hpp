@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "app/measure/fit_output.hpp"
 #include "core/base/error.hpp"
 #include "model/published/cases/case_file.hpp"
 
@@ -10,6 +11,7 @@ namespace dlscale::app {
 /// those on one GPU, writes a model of kernels to `output` (a file, or - for standard output), and
 /// prints how right fits are that have not seen a set, or an architecture of GPUs. Throws
 /// ConfigError as fit_cold() does.
-ExitCode calibrate_cold(const cases::CaseFile& file, const std::string& output);
+ExitCode calibrate_cold(const cases::CaseFile& file, const std::string& output,
+                        const FitsProgress& progress);
 
 }  // namespace dlscale::app

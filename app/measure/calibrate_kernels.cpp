@@ -117,7 +117,8 @@ void CalibrateKernels::declare(CLI::App& verb) {
   exclude_others(verb, *kernels, {"--output"});
 }
 
-ExitCode CalibrateKernels::calibrate(const std::string& output) const {
+ExitCode CalibrateKernels::calibrate(const std::string& output,
+                                     const FitsProgress& progress) const {
   const bool to_standard_output = output == "-";
   refuse_other_than_kernels(output);
   const std::filesystem::path usual = find_config("models", "kernels");
@@ -127,7 +128,7 @@ ExitCode CalibrateKernels::calibrate(const std::string& output) const {
     model::published::read_kernel_times(file, catalogue, read);
   }
   const KernelFit fit =
-      model::published::fit_kernels(read.samples, model::sheet::load_kernel_file(usual), show_fits);
+      model::published::fit_kernels(read.samples, model::sheet::load_kernel_file(usual), progress);
   write_output(output, model::sheet::with_section(content_of(usual), "kernels", section_of(fit)));
   std::FILE* const told = to_standard_output ? stderr : stdout;
   for (const auto& [reason, rows] : read.left_out) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "app/measure/fit_output.hpp"
 #include "core/base/error.hpp"
 
 namespace dlscale::app {
@@ -16,7 +17,7 @@ class CalibrateKernels {
   [[nodiscard]] bool are_given() const { return !files_.empty(); }
   /// Fits the constants, writes a model of kernels with them to `output` (a file, or - for standard
   /// output) and prints how each GPU does by the fit without it.
-  [[nodiscard]] ExitCode calibrate(const std::string& output) const;
+  [[nodiscard]] ExitCode calibrate(const std::string& output, const FitsProgress& progress) const;
 
  private:
   std::vector<std::string> files_;

@@ -251,7 +251,8 @@ void print_counts(std::FILE* to, const std::string& where, const ParallelFit& ma
 
 }  // namespace
 
-ExitCode calibrate_parallel(std::span<const cases::CaseFile> files, const std::string& output) {
+ExitCode calibrate_parallel(std::span<const cases::CaseFile> files, const std::string& output,
+                            const FitsProgress& progress) {
   const bool to_standard_output = output == "-";
   if (!to_standard_output) {
     refuse_foreign_file(output, "a model of parallel times", opens_as_parallel);
@@ -260,7 +261,7 @@ ExitCode calibrate_parallel(std::span<const cases::CaseFile> files, const std::s
   const std::filesystem::path now = find_config("models", "parallel");
   const DeviceCatalogue devices = DeviceCatalogue::load();
   const ParallelFit made = model::parallel_time::fit_parallel(
-      all.trainings, all.outcomes, devices, model::parallel_time::parallel_times(), show_fits);
+      all.trainings, all.outcomes, devices, model::parallel_time::parallel_times(), progress);
   std::vector<std::string> names;
   for (const cases::CaseFile& file : files) names.push_back(file.path.filename().string());
   write_output(output, model::parallel_time::fitted_text(content_of(now), made, names));

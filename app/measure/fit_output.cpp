@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <istream>
+#include <memory>
 #include <utility>
 
 #include "app/cli/option_values.hpp"
@@ -24,9 +25,9 @@ void refuse_other_than_kernels(const std::string& output) {
   if (output != "-") refuse_foreign_file(output, "a model of kernels", opens_as_kernels);
 }
 
-void show_fits(std::size_t done, std::size_t all) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\rfits: {} of {}{}", done, all, done == all ? "\n" : "");
+FitsProgress fits_progress(ProgressLine::Kind kind) {
+  const auto progress = std::make_shared<PartsProgress>("fits", kind);
+  return [progress](std::size_t done, std::size_t all) { progress->show(done, all); };
 }
 
 report::Table constant_table(

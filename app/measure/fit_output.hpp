@@ -1,11 +1,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/text/progress_line.hpp"
 #include "model/fits/fitted_constant.hpp"
 #include "report/table/table.hpp"
 
@@ -17,8 +19,11 @@ namespace dlscale::app {
 /// Throws ConfigError if `output` is a file, and not a model of kernels. "-" is standard output.
 void refuse_other_than_kernels(const std::string& output);
 
-/// Shows on standard error, if that is a terminal, that `done` of `all` fits are made.
-void show_fits(std::size_t done, std::size_t all);
+/// A callback that is told how many of all fits are made.
+using FitsProgress = std::function<void(std::size_t done, std::size_t all)>;
+
+/// Shows that on standard error, with the time left.
+FitsProgress fits_progress(ProgressLine::Kind kind);
 
 /// Headings of the ends of a constant's interval.
 struct IntervalWords {

@@ -207,4 +207,9 @@ std::string MeasuredOption::words(const model::MeasuredLevel& level) {
   return fmt::format("your points at {} and {} GPUs", fmt::join(ranks, ", "), last);
 }
 
+std::string options_that_say_more(const std::string& measurable) {
+  return (measurable.empty() ? "" : fmt::format("Sharper: --measured {}   ", measurable)) +
+         "All assumptions: --notes";
+}
+
 }  // namespace dlscale::app

@@ -56,4 +56,7 @@ struct MeasuredOption {
   [[nodiscard]] static std::string words(const model::MeasuredLevel& level);
 };
 
+/// A line of options: --measured with this value, unless it is empty, and --notes.
+std::string options_that_say_more(const std::string& measurable);
+
 }  // namespace dlscale::app

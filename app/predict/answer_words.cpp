@@ -47,15 +47,11 @@ report::PredictionWords words_for(const Network& network, const model::Machine& 
   EXPECT(!rows.empty());
   report::PredictionWords words;
   if (machine.cluster.device.kind == DeviceKind::gpu) words.workers = "GPUs";
-  words.next =
-      "--explain what bounds it   --memory will it fit   --notes the rest   dlscale plan what to "
-      "run";
   words.rests_on = rests_on(machine, rows);
   words.hints = unusual_choices(network, machine, rows.front().run.dtype);
-  if (!machine.level && !machine.fitted) {
-    words.sharper =
-        fmt::format("--measured \"1={}/S\"", network.is_over_sequences() ? "SEQUENCES" : "IMAGES");
-  }
+  const bool may_be_measured = !machine.level && !machine.fitted;
+  const char* const samples = network.is_over_sequences() ? "SEQUENCES" : "IMAGES";
+  words.more = options_that_say_more(may_be_measured ? fmt::format("\"1={}/S\"", samples) : "");
   return words;
 }
 

@@ -10,8 +10,8 @@
 
 namespace dlscale::app {
 
-/// Text beside the rows of the short table: whom it counts, what the rows rest on, what to ask
-/// next. Requires ≥ 1 row.
+/// Text beside the rows of the short table: whom it counts, what the rows rest on, and
+/// what makes them sharper. Requires ≥ 1 row.
 report::PredictionWords words_for(const Network& network, const model::Machine& machine,
                                   std::span<const model::Prediction> rows);
 

@@ -22,7 +22,6 @@
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/text/escape_for_terminal.hpp"
-#include "core/text/progress_line.hpp"
 #include "core/text/suggest.hpp"
 #include "model/memory/transformer_shape.hpp"
 #include "model/parallel/search/search.hpp"
@@ -40,7 +39,7 @@ using model::parallel_time::Precision;
 
 constexpr std::array<std::string_view, 5> only_here{"--parallel", "--fits", "--launch-options",
                                                     "--device", "--tokens"};
-constexpr std::array<std::string_view, 18> shared{"--network",
+constexpr std::array<std::string_view, 19> shared{"--network",
                                                   "--sequence",
                                                   "--cluster",
                                                   "--ranks",
@@ -57,6 +56,7 @@ constexpr std::array<std::string_view, 18> shared{"--network",
                                                   "--format",
                                                   "--output",
                                                   "--color",
+                                                  "--quiet",
                                                   "--help"};
 
 template <std::size_t N>
@@ -204,6 +204,7 @@ std::optional<WholeTraining> whole_of(const std::string& tokens, const PlanOptio
 /// Shows how far a search is, once it takes over a second.
 class SearchProgress {
  public:
+  explicit SearchProgress(ProgressLine::Kind kind) : line_(kind) {}
   void show(double share) {
     constexpr double silent_s = 1;
     const double passed = seconds();
@@ -218,7 +219,7 @@ class SearchProgress {
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  ProgressLine line_{ProgressLine::kind_for(false)};
+  ProgressLine line_;
 };
 
 [[noreturn]] void refuse_unfit(const report::ParallelPlanAnswer& answer, bool is_sure) {
@@ -316,8 +317,8 @@ bool ParallelPlanOptions::is_dtype_stated() const {
 
 report::Document ParallelPlanOptions::answer(const Network& network,
                                              const TrainingOptions& training,
-                                             const PlanOptions& plan,
-                                             const std::string& framework) const {
+                                             const PlanOptions& plan, const std::string& framework,
+                                             ProgressLine::Kind progress) const {
   report::ParallelPlanAnswer answer;
   Cluster cluster = load_cluster(training.cluster);
   training.inter_node.apply(cluster);
@@ -330,12 +331,12 @@ report::Document ParallelPlanOptions::answer(const Network& network,
     answer.notes.push_back(std::move(note));
   }
   if (!plan.global_batch.find()) answer.notes.push_back(batch_note(question.training));
-  SearchProgress progress;
+  SearchProgress search_progress(progress);
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   answer.search = model::parallel_search::search_plans(
       model::parallel_time::parallel_times(), cluster, question,
-      {threads, [&progress](double share) { progress.show(share); }});
-  answer.search_s = progress.seconds();
+      {threads, [&search_progress](double share) { search_progress.show(share); }});
+  answer.search_s = search_progress.seconds();
   if (answer.search.best.empty()) refuse_unfit(answer, fits_ == "surely");
   choose_launcher(answer);
   for (std::string& note : limit_notes(answer.search, cluster)) {

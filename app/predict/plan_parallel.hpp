@@ -4,6 +4,7 @@
 #include "app/options/training_options.hpp"
 #include "app/predict/plan_options.hpp"
 #include "core/network/network.hpp"
+#include "core/text/progress_line.hpp"
 #include "model/parallel/search/question.hpp"
 #include "report/parallel_plan/parallel_plan_table.hpp"
 #include "report/table/table.hpp"
@@ -28,8 +29,8 @@ class ParallelPlanOptions {
   [[nodiscard]] bool are_meant(const Network& network) const;
   /// The answer. Throws ConfigError, also if nothing fits.
   [[nodiscard]] report::Document answer(const Network& network, const TrainingOptions& training,
-                                        const PlanOptions& plan,
-                                        const std::string& framework) const;
+                                        const PlanOptions& plan, const std::string& framework,
+                                        ProgressLine::Kind progress) const;
 
  private:
   [[nodiscard]] model::parallel_search::SearchQuestion question(const Network& network,

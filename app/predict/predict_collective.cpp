@@ -90,7 +90,7 @@ void PredictCollective::declare(CLI::App& verb) {
   exclude_others(verb, *collective,
                  {"--sizes", "--algorithm", "--ranks", "--cluster", "--machine", "--message-times",
                   "--log-ranks", "--inter-node-bandwidth", "--inter-node-latency", "--format",
-                  "--color", "--output"});
+                  "--color", "--quiet", "--output"});
 }
 
 report::Document PredictCollective::predict(const TrainingOptions& options,

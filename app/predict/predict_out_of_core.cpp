@@ -125,7 +125,7 @@ void PredictOutOfCore::declare(CLI::App& verb) {
           ->type_name(one_of(names));
   exclude_others(verb, *option,
                  {"--network", "--sequence", "--cluster", "--batch", "--framework", "--dtype",
-                  "--fuse", "--device", "--set", "--format", "--color", "--output"});
+                  "--fuse", "--device", "--set", "--format", "--color", "--quiet", "--output"});
 }
 
 report::Document PredictOutOfCore::predict(const Network& network, const model::Machine& machine,

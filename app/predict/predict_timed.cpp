@@ -63,7 +63,7 @@ void PredictTimed::declare(CLI::App& verb) {
                  {"--ranks", "--batch", "--schedule", "--message-times", "--log-ranks", "--bucket",
                   "--cluster", "--machine", "--all-reduce", "--inter-node-bandwidth",
                   "--inter-node-latency", "--cycle", "--fusion-threshold", "--input-copy",
-                  "--straggler-spread", "--format", "--color", "--output"});
+                  "--straggler-spread", "--format", "--color", "--quiet", "--output"});
 }
 
 report::Document PredictTimed::predict(const TrainingOptions& options, const SweptAxes& axes,

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/report/next_steps.hpp"
 #include "core/base/error.hpp"
@@ -98,6 +101,39 @@ const AnswerKind* answer_kind(const std::string& path) {
   }
   const auto* const kind = std::ranges::find_if(answer_kinds, is_of);
   return kind == answer_kinds.end() ? nullptr : kind;
+}
+
+report::AnswerPage answer_page(const AnswerKind& kind, const std::string& text,
+                               const std::string& file) {
+  AnswerPage made = kind.page(text, file);
+  try {
+    made.page.next = kind.steps(text, made);
+  } catch (const nlohmann::json::exception& error) {
+    throw report::unreadable_answer(file, "answers", error);
+  }
+  return made;
+}
+
+std::vector<NextStep> steps_to_type(std::vector<NextStep> steps) {
+  constexpr std::size_t most = 3;
+  std::erase_if(steps, [](const NextStep& step) {
+    return !step.placeholders.empty() || step.command.empty();
+  });
+  if (steps.size() > most) steps.resize(most);
+  return steps;
+}
+
+void open_like_page(report::Document& answer) {
+  const std::string& schema = answer.json.schema();
+  const std::string text = answer.json();
+  const auto* const kind = std::ranges::find(answer_kinds, schema, &AnswerKind::schema);
+  if (kind == answer_kinds.end()) {
+    answer.next = steps_to_type(steps_of_details(schema, text));
+    return;
+  }
+  const AnswerPage made = answer_page(*kind, text, "the answer");
+  if (answer.lead.empty()) answer.lead = made.page.verdict;
+  answer.next = steps_to_type(made.page.next);
 }
 
 }  // namespace dlscale::app

@@ -31,21 +31,6 @@ std::string gate_command(const GateReport& gate, int rounds) {
                      shell_word(shell_line(gate.changed.command)), rounds);
 }
 
-std::vector<NextStep> steps_of_training(const report::ReportInput& input,
-                                        const std::string& folders) {
-  std::vector<NextStep> steps;
-  if (exit_code(input.validation, input.limits) == ExitCode::ok) {
-    steps.push_back({"Predict other networks, batches and numbers of ranks by the same machine:",
-                     "dlscale predict --network resnet50 --machine machine.json --ranks 1..64:x2"});
-  } else {
-    steps.push_back({"Measure the parts again on a quiet machine, and fit anew:",
-                     fmt::format("dlscale calibrate {} -o machine.json", folders)});
-  }
-  steps.push_back({"Follow the measurements from commit to commit:",
-                   fmt::format("dlscale history add {} --store perf-history", folders)});
-  return steps;
-}
-
 using Names = std::span<const std::string_view>;
 
 // The options that further questions about the same training take.
@@ -169,7 +154,7 @@ bool is_unfinished(const report::SuiteRecord& suite) {
 
 std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const std::string& text) {
   std::optional<AskedOptions> asked = asked_of(text);
-  if (!asked || asked->sweeps(swept_options)) return {};
+  if (!asked || !asked->has("network") || asked->sweeps(swept_options)) return {};
   asked->set("ranks", fmt::format("{}", run.ranks));
   if (!asked->has("global-batch")) asked->set("batch", fmt::format("{}", run.batch));
   if (asked->has("schedule")) asked->set("schedule", run.schedule);
@@ -287,14 +272,43 @@ std::vector<NextStep> steps_of_explanation(const std::string& text) {
           {"See what a rank keeps in memory:", with_plan(*asked, memory_of_plan) + " --memory"}};
 }
 
-std::vector<NextStep> steps_of_comparison(const std::string& text) {
+std::vector<NextStep> steps_of_details(const std::string& schema, const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked || !asked->has("network") || schema == "dlscale.branch_prediction") return {};
+  if (!asked->has("ranks")) asked->set("ranks", "1");
+  const bool is_plan = asked->has("parallel");
+  const std::string question =
+      is_plan ? with_plan(*asked, time_of_plan) : predict(*asked, time_of_network);
+  std::vector<NextStep> steps;
+  if (schema != "dlscale.stages") {
+    steps.push_back({"See how fast it is:", question});
+  }
+  if (!asked->has("explain")) {
+    steps.push_back({"See what would shorten an iteration:", question + " --explain"});
+  }
+  if (!asked->has("memory") && !asked->has("out-of-core")) {
+    steps.push_back(
+        {"See what a rank keeps in memory:",
+         (is_plan ? with_plan(*asked, memory_of_plan) : predict(*asked, memory_of_network)) +
+             " --memory"});
+  }
+  return steps;
+}
+
+namespace {
+
+/// The steps after a comparison; its sides are words of commands. Those in `placeholders` are names
+/// for the reader to replace.
+std::vector<NextStep> steps_of_sides(const ComparedSides& sides,
+                                     const std::vector<std::string>& placeholders,
+                                     const std::string& text) {
   const json answer = json::parse(text);
   std::vector<NextStep> steps;
   const auto verdict = answer.at("verdict").get<std::string>();
   if (!answer.at("place_differences").empty()) {
     steps.push_back({"Compare machines in place of versions:",
-                     "dlscale compare A B --across-machines",
-                     {"A", "B"}});
+                     fmt::format("dlscale compare {} {} --across-machines", sides.a, sides.b),
+                     placeholders});
   } else if (verdict == "regressed" || verdict == "inconclusive") {
     steps.push_back({"Decide by interleaved runs of both versions:",
                      "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench e2e",
@@ -309,9 +323,19 @@ std::vector<NextStep> steps_of_comparison(const std::string& text) {
          {"A", "B"}});
   }
   steps.push_back({"Keep B in a history, which also finds slow drifts:",
-                   "dlscale history add B --store perf-history",
-                   {"B"}});
+                   fmt::format("dlscale history add {} --store perf-history", sides.b),
+                   placeholders.empty() ? placeholders : std::vector{placeholders.back()}});
   return steps;
+}
+
+}  // namespace
+
+std::vector<NextStep> steps_of_comparison(const std::string& text) {
+  return steps_of_sides({"A", "B"}, {"A", "B"}, text);
+}
+
+std::vector<NextStep> steps_of_compared(const ComparedSides& sides, const std::string& text) {
+  return steps_of_sides({shell_word(sides.a), shell_word(sides.b)}, {}, text);
 }
 
 std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& file) {
@@ -335,8 +359,10 @@ std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& f
                      "dlscale history add RESULTS --store perf-history",
                      {"RESULTS"}});
   }
-  steps.push_back({"Show this on the pull request:",
-                   fmt::format("dlscale report {} --format comment -o page", shell_word(file))});
+  if (!file.empty()) {
+    steps.push_back({"Show this on the pull request:",
+                     fmt::format("dlscale report {} --format comment -o page", shell_word(file))});
+  }
   return steps;
 }
 
@@ -350,7 +376,24 @@ std::vector<NextStep> steps_of_side_by_side(const std::vector<std::string>& sour
            fmt::format("dlscale report {} -o page", shell_word(sources.front()))}};
 }
 
-std::vector<NextStep> steps_of_results(const report::ReportInput& input,
+std::vector<NextStep> steps_of_validation(ExitCode verdict, const std::string& machine,
+                                          const std::vector<std::string>& results) {
+  const std::string folders = shell_line(results);
+  std::vector<NextStep> steps;
+  if (verdict == ExitCode::ok) {
+    steps.push_back({"Predict other networks, batches and numbers of ranks by the same machine:",
+                     fmt::format("dlscale predict --network resnet50 --machine {} --ranks 1..64:x2",
+                                 shell_word(machine))});
+  } else {
+    steps.push_back({"Measure the parts again on a quiet machine, and fit anew:",
+                     fmt::format("dlscale calibrate {} -o machine.json", folders)});
+  }
+  steps.push_back({"Follow the measurements from commit to commit:",
+                   fmt::format("dlscale history add {} --store perf-history", folders)});
+  return steps;
+}
+
+std::vector<NextStep> steps_of_results(const report::ReportInput& input, const std::string& machine,
                                        const std::vector<std::string>& results) {
   const std::string folders = shell_line(results);
   std::vector<NextStep> steps;
@@ -362,7 +405,7 @@ std::vector<NextStep> steps_of_results(const report::ReportInput& input,
   }
   std::vector<NextStep> further =
       input.trained
-          ? steps_of_training(input, folders)
+          ? steps_of_validation(exit_code(input.validation, input.limits), machine, results)
           : std::vector<NextStep>{{"Predict trainings from these measurements:",
                                    fmt::format("dlscale calibrate {} -o machine.json", folders)},
                                   {"Compare them with those of another version or machine:",

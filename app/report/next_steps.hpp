@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "regression/gate/gate_report.hpp"
 #include "report/answers/answer_json.hpp"
 #include "report/page/page.hpp"
@@ -32,17 +33,34 @@ std::vector<report::NextStep> steps_of_branches(const std::string& text);
 /// For the JSON of predict --explain.
 std::vector<report::NextStep> steps_of_explanation(const std::string& text);
 
-/// For the JSON of compare.
-std::vector<report::NextStep> steps_of_comparison(const std::string& text);
+/// For answers of predict without a page, such as layers and costs; `schema` is their kind.
+std::vector<report::NextStep> steps_of_details(const std::string& schema, const std::string& text);
 
+/// The files or folders that were compared.
+struct ComparedSides {
+  std::string a;
+  std::string b;
+};
+
+/// For the JSON of compare, with names in place of its sides; and with these sides.
+std::vector<report::NextStep> steps_of_comparison(const std::string& text);
+std::vector<report::NextStep> steps_of_compared(const ComparedSides& sides,
+                                                const std::string& text);
+
+/// `file` is the gate's result; empty if it was not kept.
 std::vector<report::NextStep> steps_of_gate(const regression::GateReport& gate,
                                             const std::string& file);
 
 /// For these folders and files side by side.
 std::vector<report::NextStep> steps_of_side_by_side(const std::vector<std::string>& sources);
 
-/// For results, with or without training runs.
+/// For training runs of these results that were held against predictions by a machine file.
+std::vector<report::NextStep> steps_of_validation(ExitCode verdict, const std::string& machine,
+                                                  const std::vector<std::string>& results);
+
+/// For results, with or without training runs; `machine` is the file of theirs that predicts.
 std::vector<report::NextStep> steps_of_results(const report::ReportInput& input,
+                                               const std::string& machine,
                                                const std::vector<std::string>& results);
 
 }  // namespace dlscale::app

@@ -81,7 +81,7 @@ void ShowDevice::declare(CLI::App& command) {
   beside(network);
   exclude_others(command, *device,
                  {"--network", "--batch", "--sequence", "--dtype", "--figure", "--format",
-                  "--color", "--output"});
+                  "--color", "--quiet", "--output"});
 }
 
 report::Document ShowDevice::show() const {

@@ -132,8 +132,8 @@ struct Benchmark {
   /// Source of the number of samples: the stopping criterion or axes of the benchmark. The command
   /// line offers the criterion's options only if it applies.
   enum class Stopping { criterion, axes } stopping = Stopping::criterion;
-  /// Order of the cells: shuffled, so that a drift of the machine does not look like an effect of an
-  /// axis, or as made, where some cells take a hundred times as long as others.
+  /// Order of the cells: shuffled, so that a drift of the machine does not look like an effect of
+  /// an axis, or as made, where some cells take a hundred times as long as others.
   enum class Order { shuffled, as_made } order = Order::shuffled;
   /// Whether configs/suites has suites <name>_<suite>.yaml for the option --suite.
   enum class Suites { none, named_after_it } suites = Suites::none;
@@ -179,6 +179,7 @@ struct RunnerOptions {
   /// Total time to wait for a quiet machine (QuietMachine); cells are measured only while it is
   /// quiet. Empty: no check.
   std::optional<Seconds> wait_quiet = {};
+  bool quiet = false;  ///< no progress on standard error
   /// Extra work for studies of noise; cells get an axis that records it.
   std::optional<ExtraWork> extra_work = {};
 };

@@ -1,10 +1,8 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
@@ -28,60 +26,35 @@
 #include "core/base/error.hpp"
 #include "core/results/usable_rows.hpp"
 #include "core/system/output_file.hpp"
+#include "core/text/progress_line.hpp"
 
 namespace dlscale::bench {
 namespace {
 
 using Sink = std::function<void(const Measurement&)>;
 
-/// Progress on standard error: the current cell and the estimated remaining time. On a terminal it
-/// is one line that is overwritten, else a line every few seconds.
+/// Progress on standard error: the current cell, and the time left by the cells so far.
 class Progress {
  public:
-  enum class Output { none, standard_error };
-  explicit Progress(Output output);
+  explicit Progress(ProgressLine::Kind kind) : line_(kind) {}
   void expect(std::size_t cells) { expected_ = cells; }
-  void next(std::string_view cell);
-  void clear() const;  ///< frees the terminal line for a row of the table
+  void next(std::string_view cell) {
+    const auto done = static_cast<double>(started_++);
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+    const auto rest = static_cast<double>(expected_) - done;
+    const std::string left =
+        done > 0 ? fmt::format(" (about {} left)", duration_text(elapsed / done * rest)) : "";
+    line_.show(fmt::format("[{}/{} cells] {}{}", started_, expected_, cell, left));
+  }
+  void clear() { line_.clear(); }  ///< frees the terminal line for a row of the table
 
  private:
   using Clock = std::chrono::steady_clock;
-  [[nodiscard]] double seconds_left() const;
-
-  Output output_;
-  bool terminal_;
+  ProgressLine line_;
   std::size_t expected_ = 0;
   std::size_t started_ = 0;
   Clock::time_point start_ = Clock::now();
-  Clock::time_point last_line_;
 };
-
-constexpr std::chrono::seconds between_lines{5};
-
-Progress::Progress(Output output) : output_(output), terminal_(isatty(STDERR_FILENO) == 1) {}
-
-void Progress::next(std::string_view cell) {
-  ++started_;
-  if (output_ == Output::none) return;
-  if (!terminal_ && Clock::now() - last_line_ < between_lines) return;
-  last_line_ = Clock::now();
-  const std::string left =
-      started_ == 1 ? "" : fmt::format(", about {:.0f} s left", std::ceil(seconds_left()));
-  fmt::print(stderr, "{}[{}/{}{}] {}{}", terminal_ ? "\r\x1b[K" : "", started_, expected_, left,
-             cell, terminal_ ? "\r" : "\n");
-}
-
-void Progress::clear() const {
-  if (output_ == Output::standard_error && terminal_ && started_ > 0) {
-    fmt::print(stderr, "\r\x1b[K");
-  }
-}
-
-double Progress::seconds_left() const {
-  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  const auto done = static_cast<double>(started_ - 1);
-  return elapsed / done * (static_cast<double>(expected_) - done);
-}
 
 /// Measures cells one after the other; the first failure or signal ends the rest.
 class Runner {
@@ -352,7 +325,7 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   const bool shuffles = benchmark.order == Benchmark::Order::shuffled;
   if (shuffles && !flags.listing()) shuffle(cells, options.seed);
   GoogleBenchmarkRun library;
-  Progress progress(rank == 0 ? Progress::Output::standard_error : Progress::Output::none);
+  Progress progress(ProgressLine::kind_for(rank != 0 || options.quiet));
   Runner runner(benchmark, *context.communicator, options, flags.repetitions, sink);
   for (NamedCell& cell : cells) {
     benchmark::RegisterBenchmark(cell.name.c_str(),

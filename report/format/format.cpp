@@ -51,8 +51,9 @@ bool shows_colour(int file_descriptor, ColourChoice choice) {
 
 Terminal detect_terminal(int file_descriptor, ColourChoice choice) {
   const bool colour = shows_colour(file_descriptor, choice);
-  return {colour ? Colour::ansi : Colour::none, speaks_utf8() ? Charset::utf8 : Charset::ascii,
-          line_width(file_descriptor)};
+  const bool utf8 = speaks_utf8();
+  return {colour ? Colour::ansi : Colour::none, utf8 ? Charset::utf8 : Charset::ascii,
+          line_width(file_descriptor), utf8 && isatty(file_descriptor) == 1};
 }
 
 const Format& find_format(std::string_view name) {

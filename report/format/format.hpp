@@ -18,6 +18,7 @@ struct Terminal {
   Colour colour = Colour::none;
   Charset charset = Charset::utf8;
   std::size_t width = 100;  ///< columns of lines, as far as tables can
+  bool draws = false;       ///< whether curves are drawn: a terminal that shows UTF-8
 };
 
 /// Colour choice on the command line. `automatic` means colour on a terminal whose TERM is not

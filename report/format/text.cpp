@@ -10,6 +10,7 @@
 
 #include "core/base/display_width.hpp"
 #include "core/base/printable.hpp"
+#include "report/format/curve_text.hpp"
 #include "report/format/format.hpp"
 #include "report/format/text_width.hpp"
 
@@ -84,13 +85,9 @@ class TextTables {
   [[nodiscard]] std::string print(const Table& whole) const {
     const Table table =
         without_columns(whole, columns_left_out(whole, column_widths(whole), terminal_.width));
-    const std::vector<std::size_t> widths = column_widths(table);
     std::string out;
     if (!table.title.empty()) out += wrapped(show(table.title), terminal_.width, 0) + "\n\n";
-    if (!table.rows.empty()) {
-      out += header(table, widths);
-      for (const auto& row : table.rows) out += line(table, row, widths);
-    }
+    if (!table.rows.empty()) out += grid(table);
     for (const std::string& note : table.notes) {
       out += wrapped("  " + show(note), terminal_.width - indent, indent) + "\n";
     }
@@ -98,50 +95,135 @@ class TextTables {
   }
 
  private:
+  /// The lines of a cell.
+  struct CellLines {
+    std::vector<std::string> lines;
+    Tone tone = Tone::plain;
+  };
+  using RowLines = std::vector<CellLines>;
+
+  [[nodiscard]] std::size_t widest_cell(const Table& table, std::size_t column) const {
+    std::size_t width = 0;
+    for (const auto& row : table.rows) {
+      width = std::max(width, display_width(show(row.at(column).text)));
+    }
+    return width;
+  }
+
   [[nodiscard]] std::vector<std::size_t> column_widths(const Table& table) const {
     std::vector<std::size_t> widths;
-    for (const Column& column : table.columns)
-      widths.push_back(display_width(show(column.heading)));
-    for (const auto& row : table.rows) {
-      for (std::size_t i = 0; i < widths.size(); ++i) {
-        widths[i] = std::max(widths[i], display_width(show(row.at(i).text)));
-      }
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      widths.push_back(
+          std::max(display_width(show(table.columns[i].heading)), widest_cell(table, i)));
     }
     return widths;
   }
 
-  [[nodiscard]] std::string header(const Table& table,
-                                   const std::vector<std::size_t>& widths) const {
-    std::vector<Cell> headings;
-    std::string rule;
+  /// Widths of columns with which the table fits: headings wrap first, then left-aligned texts.
+  [[nodiscard]] std::vector<std::size_t> fitting_widths(const Table& table) const {
+    constexpr std::size_t least_text = 20;
+    std::vector<std::size_t> widths = column_widths(table);
+    std::size_t total = 2 * (widths.size() - 1);
+    for (const std::size_t width : widths) total += width;
+    const auto narrow = [&](std::size_t column, std::size_t least) {
+      if (total <= terminal_.width || widths[column] <= least) return;
+      const std::size_t less = std::min(total - terminal_.width, widths[column] - least);
+      widths[column] -= less;
+      total -= less;
+    };
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      headings.push_back({table.columns[i].heading});
-      if (i > 0) rule += "  ";
-      for (std::size_t k = 0; k < widths[i]; ++k) rule += show("─");
+      narrow(i, std::max(widest_cell(table, i), longest_word(show(table.columns[i].heading))));
     }
-    return line(table, headings, widths) + rule + "\n";
+    std::vector<std::size_t> texts;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (table.columns[i].align == Align::left) texts.push_back(i);
+    }
+    std::ranges::stable_sort(texts, std::ranges::greater(),
+                             [&](std::size_t i) { return widths[i]; });
+    for (const std::size_t column : texts) narrow(column, least_text);
+    return widths;
   }
 
-  [[nodiscard]] std::string line(const Table& table, const std::vector<Cell>& cells,
-                                 const std::vector<std::size_t>& widths) const {
+  static std::size_t longest_word(const std::string& text) {
+    std::size_t longest = 0;
+    for (const std::string& word : lines_of(text, 1)) {
+      longest = std::max(longest, display_width(word));
+    }
+    return longest;
+  }
+
+  /// A text in lines of so many columns, as far as its blanks allow.
+  static std::vector<std::string> lines_of(const std::string& text, std::size_t width) {
+    const std::string broken = display_width(text) <= width ? text : wrapped(text, width, 0);
+    std::vector<std::string> lines;
+    for (std::size_t from = 0; from <= broken.size();) {
+      const std::size_t end = std::min(broken.find('\n', from), broken.size());
+      lines.push_back(broken.substr(from, end - from));
+      from = end + 1;
+    }
+    return lines;
+  }
+
+  [[nodiscard]] std::string grid(const Table& table) const {
+    const std::vector<std::size_t> wanted = fitting_widths(table);
+    std::vector<RowLines> rows(1);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      rows.front().push_back({lines_of(show(table.columns[i].heading), wanted[i]), Tone::plain});
+    }
+    for (const auto& row : table.rows) {
+      RowLines& lines = rows.emplace_back();
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        lines.push_back({lines_of(show(row.at(i).text), wanted[i]), row.at(i).tone});
+      }
+    }
+    std::vector<std::size_t> widths(wanted.size());
+    for (const RowLines& row : rows) {
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        for (const std::string& line : row[i].lines) {
+          widths[i] = std::max(widths[i], display_width(line));
+        }
+      }
+    }
+    std::string out = row_text(table, rows.front(), widths) + rule(widths);
+    for (std::size_t i = 1; i < rows.size(); ++i) out += row_text(table, rows[i], widths);
+    return out;
+  }
+
+  [[nodiscard]] std::string rule(const std::vector<std::size_t>& widths) const {
+    std::string text;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (i > 0) text += "  ";
+      for (std::size_t k = 0; k < widths[i]; ++k) text += show("─");
+    }
+    return text + "\n";
+  }
+
+  [[nodiscard]] std::string row_text(const Table& table, const RowLines& row,
+                                     const std::vector<std::size_t>& widths) const {
+    std::size_t height = 1;
+    for (const CellLines& cell : row) height = std::max(height, cell.lines.size());
     std::string out;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (i > 0) out += "  ";
-      out += padded(cells.at(i), table.columns[i].align, widths[i]);
+    for (std::size_t line = 0; line < height; ++line) {
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        if (i > 0) out += "  ";
+        const std::string text = line < row[i].lines.size() ? row[i].lines[line] : "";
+        out += padded(text, row[i].tone, table.columns[i].align, widths[i]);
+      }
+      while (out.ends_with(' ')) out.pop_back();
+      out += "\n";
     }
-    while (out.ends_with(' ')) out.pop_back();
-    return out + "\n";
+    return out;
   }
 
-  [[nodiscard]] std::string padded(const Cell& cell, Align align, std::size_t columns) const {
-    const std::string text = show(cell.text);
+  [[nodiscard]] std::string padded(const std::string& text, Tone tone, Align align,
+                                   std::size_t columns) const {
     const std::string blanks(columns - display_width(text), ' ');
-    const std::string body = painted(text, cell.tone);
+    const std::string body = painted(text, tone);
     return align == Align::right ? blanks + body : body + blanks;
   }
 
   [[nodiscard]] std::string painted(const std::string& text, Tone tone) const {
-    if (terminal_.colour == Colour::none || tone == Tone::plain) return text;
+    if (terminal_.colour == Colour::none || tone == Tone::plain || text.empty()) return text;
     return fmt::format("{}{}\033[0m", colour_code(tone), text);
   }
 
@@ -153,6 +235,62 @@ std::string lead_text(const std::string& lead, std::size_t width) {
   return lead.ends_with('.') ? wrapped(lead, width, 0) : lead;
 }
 
+/// The words of a shell line, each with its quotes.
+std::vector<std::string_view> words_of(std::string_view command) {
+  std::vector<std::string_view> words;
+  bool is_quoted = false;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= command.size(); ++i) {
+    const bool ends = i == command.size() || (command[i] == ' ' && !is_quoted);
+    if (ends) {
+      if (i > begin) words.push_back(command.substr(begin, i - begin));
+      begin = i + 1;
+    } else if (command[i] == '\\' && !is_quoted) {
+      ++i;
+    } else if (command[i] == '\'') {
+      is_quoted = !is_quoted;
+    }
+  }
+  return words;
+}
+
+/// A command in lines that a shell joins. An option stays with its value where both fit.
+std::string command_text(std::string_view command, std::size_t width) {
+  constexpr std::string_view joins = " \\";
+  const std::vector<std::string_view> words = words_of(command);
+  std::string text(indent, ' ');
+  std::size_t used = indent;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::size_t wanted = display_width(words[i]);
+    const bool has_value =
+        words[i].starts_with("--") && i + 1 < words.size() && !words[i + 1].starts_with('-');
+    if (has_value) {
+      const std::size_t both = wanted + 1 + display_width(words[i + 1]);
+      if (indent + 2 + both + joins.size() <= width) wanted = both;
+    }
+    if (i > 0 && used + 1 + wanted + joins.size() > width) {
+      text += joins;
+      text += "\n" + std::string(indent + 2, ' ');
+      used = indent + 2;
+    } else if (i > 0) {
+      text += ' ';
+      ++used;
+    }
+    text += words[i];
+    used += display_width(words[i]);
+  }
+  return text;
+}
+
+std::string next_text(const Document& document, const TextTables& tables, std::size_t width) {
+  std::string text = "Next:\n";
+  for (const NextStep& step : document.next) {
+    text += wrapped("  " + tables.show(step.reason), width - indent, indent) + "\n";
+    if (!step.command.empty()) text += command_text(tables.show(step.command), width) + "\n";
+  }
+  return text;
+}
+
 std::string write_table(const Document& document, const Terminal& terminal) {
   const TextTables tables(terminal);
   std::string out;
@@ -160,6 +298,12 @@ std::string write_table(const Document& document, const Terminal& terminal) {
   for (const Table& table : document.tables) {
     if (!out.empty()) out += "\n";
     out += tables.print(table);
+  }
+  if (terminal.draws) {
+    if (const std::string curve = curve_text(document.curve); !curve.empty()) out += "\n" + curve;
+  }
+  if (!document.next.empty()) {
+    out += (out.empty() ? "" : "\n") + next_text(document, tables, terminal.width);
   }
   return out;
 }

@@ -279,11 +279,35 @@ std::string verdict_of(const CheckReport& report) {
   }
 }
 
+/// ", most of all NAME +7.2 % (unchanged: -1.1 % to +1.2 %)": the largest change that fails, and
+/// the interval of changes that count as none. Empty if nothing fails.
+std::string largest_change(const CheckReport& report) {
+  const AlertMetric* largest = nullptr;
+  const auto size = [](const AlertMetric& metric) { return std::abs(std::log(metric.ratio)); };
+  for (const Alert& alert : report.alerts) {
+    if (!alert.fails()) continue;
+    for (const AlertMetric& metric : alert.metrics) {
+      if (metric.key.is_detail()) continue;
+      if (largest == nullptr || size(metric) > size(*largest)) largest = &metric;
+    }
+  }
+  if (largest == nullptr) return "";
+  std::string text = fmt::format(", most of all {} {}", shown_name(largest->key.name()),
+                                 signed_percent(largest->ratio - 1));
+  const auto series = std::ranges::find(report.series, largest->series, &SeriesCheck::id);
+  if (series == report.series.end() || !(series->judged.level > 0)) return text;
+  const regression::NewPoint& judged = series->judged;
+  return text + fmt::format(" (unchanged: {} to {})",
+                            signed_percent(judged.lowest / judged.level - 1),
+                            signed_percent(judged.highest / judged.level - 1));
+}
+
 std::string check_lead(const CheckReport& report) {
   const auto failing = std::ranges::count_if(report.alerts, &Alert::fails);
   std::string lead = fmt::format("{}: {} of {} {} for attention", verdict_of(report), failing,
                                  counted(static_cast<long long>(report.alerts.size()), "alert"),
                                  failing == 1 ? "asks" : "ask");
+  lead += largest_change(report);
   lead += fmt::format("; {} series, {} points", report.series.size(), report.points);
   for (const SeriesState state :
        {SeriesState::new_baseline, SeriesState::needs_reruns, SeriesState::bimodal,

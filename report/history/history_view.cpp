@@ -1,5 +1,7 @@
 #include "report/history/history_view.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,6 +12,7 @@
 #include "regression/history/run.hpp"
 #include "regression/import/result_run.hpp"
 #include "report/figure/comparison_figures.hpp"
+#include "report/history/history_table.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -64,6 +67,25 @@ std::vector<ReportedValue> reported_values(std::span<const ResultFile> results) 
     values.push_back(std::move(found.value));
   }
   return values;
+}
+
+std::vector<NextStep> steps_of_check(const history::CheckReport& report,
+                                     const HistoryCommands& commands) {
+  std::vector<NextStep> steps;
+  for (const history::Alert& alert : report.alerts) {
+    if (!alert.fails() || steps.size() == 3) continue;
+    const std::string commit = short_commit(alert.commit);
+    steps.push_back(
+        {fmt::format("Find the commit of the change at {}:", commit), commands.bisect(commit)});
+  }
+  for (const history::Rerun& rerun : report.reruns) {
+    if (steps.size() == 3) break;
+    steps.push_back({fmt::format("Measure commit {} again and add it:", short_commit(rerun.commit)),
+                     commands.add + " RESULTS",
+                     {"RESULTS"}});
+  }
+  if (steps.empty()) steps.push_back({"Check again after the next commit:", commands.check});
+  return steps;
 }
 
 HistoryView look_at_history(history::Store& store, HistoryCommands commands,

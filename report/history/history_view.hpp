@@ -35,6 +35,11 @@ struct HistoryCommands {
   std::function<std::string(const std::string& commit)> bisect;  ///< searches an alert's range
 };
 
+/// Steps after a check, at most 3: search the changes, measure again, or check after the next
+/// commit.
+std::vector<NextStep> steps_of_check(const regression::history::CheckReport& report,
+                                     const HistoryCommands& commands);
+
 /// A history as a page shows it.
 struct HistoryView {
   HistoryCommands commands;

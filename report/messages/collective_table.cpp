@@ -181,6 +181,15 @@ Json left_out_object(const CollectiveAnswer& answer) {
   return list;
 }
 
+/// The last message, which is the largest one, in a sentence.
+std::string lead_of(const CollectiveAnswer& answer, const SizeRow& row) {
+  const CollectiveTime& time = *row.fastest().time;
+  return fmt::format("{} of {} on {} takes {} ({} % interval {} to {}) by {}.",
+                     to_string(answer.collective), to_text(time.size), counted(time.ranks, "rank"),
+                     to_text(time.time.value), answer.fitted ? 95 : 90, to_text(time.time.low),
+                     to_text(time.time.high), time.algorithm);
+}
+
 }  // namespace
 
 Document collective_document(const CollectiveAnswer& answer) {
@@ -190,7 +199,10 @@ Document collective_document(const CollectiveAnswer& answer) {
   table.title = title_of(answer);
   table.notes = lines_below(answer);
   const std::vector<TimeRow> all = flat(rows);
-  return {"", {table}, records_of(time_fields(), all), json_answer("dlscale.collectives", [answer] {
+  return {lead_of(answer, rows.back()),
+          {table},
+          records_of(time_fields(), all),
+          json_answer("dlscale.collectives", [answer] {
             return Json{{"times", list_of(time_fields(), flat(size_rows(answer)))},
                         {"left_out", left_out_object(answer)},
                         {"notes", notes_object(answer.notes)}};

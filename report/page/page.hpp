@@ -20,14 +20,6 @@ struct Tile {
   Tone tone = Tone::plain;
 };
 
-/// An action that the answer suggests.
-struct NextStep {
-  std::string reason;   ///< "See what bounds the iteration"
-  std::string command;  ///< for a shell; empty if the action is not a command
-  /// Words of the command that stand for names of the reader: "BASE".
-  std::vector<std::string> placeholders = {};
-};
-
 /// A report in the order of reading, which is the same for every kind. The first screen holds the
 /// question, the answer and its uncertainty, one picture, and the next steps. Sections are folded;
 /// the last ones say how the answer was made and list all rows.

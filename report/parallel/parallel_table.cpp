@@ -139,10 +139,7 @@ Document parallel_document(const ComparedPlans& plans, const ParallelWords& word
   parts.notes = plan_lines(rows);
   parts.notes.insert(parts.notes.end(), words.notes.begin(), words.notes.end());
   parts.notes.push_back(fmt::format("Rests on {}: {}.", words.rests_on, widest_interval(rows)));
-  std::vector<std::string> asked;
-  if (!words.sharper.empty()) asked.push_back("Sharper: " + words.sharper);
-  if (!words.next.empty()) asked.push_back("Next: " + words.next);
-  if (!asked.empty()) parts.notes.push_back(fmt::format("{}", fmt::join(asked, "   ")));
+  parts.notes.push_back(words.more);
   Document document;
   document.tables = {std::move(answers), std::move(parts)};
   document.records = records_of(fields_for_programs(), rows);

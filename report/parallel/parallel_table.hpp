@@ -10,8 +10,7 @@ namespace dlscale::report {
 /// The lines below the table of parallel plans that the answers do not hold.
 struct ParallelWords {
   std::string rests_on;                 ///< "data sheets and 1057 published trainings"
-  std::string sharper;                  ///< an option that makes the answer sharper; may be empty
-  std::string next;                     ///< what to ask next
+  std::string more;                     ///< a line of options that say more
   std::vector<std::string> notes = {};  ///< sentences before them
 };
 

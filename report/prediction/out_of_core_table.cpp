@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
+#include "core/text/quantity_text.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/table/field_table.hpp"
 
@@ -110,6 +112,21 @@ std::vector<TensorRow> tensor_rows(const OutOfCoreAnswer& answer) {
   return rows;
 }
 
+std::string lead_of(const std::vector<PolicyRow>& rows) {
+  const auto rank = [](const PolicyRow& row) {
+    return std::pair(row.answer.peak > row.memory, row.answer.total);
+  };
+  const PolicyRow& best = *std::ranges::min_element(rows, {}, rank);
+  if (best.answer.peak > best.memory) {
+    return fmt::format("No policy fits the device of {} GB.", gigabytes_text(best.memory));
+  }
+  return fmt::format(
+      "The quickest policy that fits is {}: an iteration takes {}, {} longer than with enough "
+      "memory. The interval is unknown.",
+      model::spill_policy_name(best.answer.policy), to_text(best.answer.total),
+      percent(best.slow_down));
+}
+
 }  // namespace
 
 Document out_of_core_document(const OutOfCoreAnswer& answer, std::span<const std::string> notes) {
@@ -119,6 +136,7 @@ Document out_of_core_document(const OutOfCoreAnswer& answer, std::span<const std
     rows.push_back({answer.run, one, one.slow_down(answer.training), answer.memory});
   }
   Document document;
+  document.lead = lead_of(rows);
   Table table = table_of(policy_fields(), rows);
   table.title = fmt::format("Out of core: {} on {}, {} of {} GB, {}", answer.training.name,
                             answer.run.cluster, "device", gigabytes_text(answer.memory),

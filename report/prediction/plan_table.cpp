@@ -321,15 +321,6 @@ Table neighbour_table(const TrainingPlan& plan) {
   return table;
 }
 
-std::string plan_lead(const TrainingPlan& plan) {
-  const PlannedTraining& best = plan.best.front().simulated;
-  return fmt::format("{} with {} {} each by {}: {}, {} hours of a rank{}",
-                     counted(best.ranks, "rank"), best.batch, plan.samples,
-                     model::exchange_text(best.exchange), duration_text(best.time),
-                     significant(best.rank_hours, 4),
-                     has_price(plan) ? fmt::format(", for {}", significant(best.cost, 4)) : "");
-}
-
 struct PlanRecord {
   const char* part;
   std::string change;
@@ -410,7 +401,6 @@ Json plan_object(const TrainingPlan& plan) {
 Document plan_document(const TrainingPlan& plan) {
   EXPECT(!plan.best.empty());
   Document document;
-  document.lead = plan_lead(plan);
   document.tables.push_back(best_table(plan));
   document.tables.push_back(front_table(plan));
   if (!plan.neighbours.empty()) document.tables.push_back(neighbour_table(plan));

@@ -234,6 +234,17 @@ Fields<Prediction> phase_fields() {
                              {F::table("90 % interval", predicted_interval_text)}});
 }
 
+/// The speed-up over the numbers of ranks. Rows differ in nothing else.
+Curve speedup_curve(Rows rows, const PredictionWords& words) {
+  Curve curve{"speed-up over " + words.workers, {}};
+  for (const Prediction& row : rows) {
+    const double ranks = row.run.ranks;
+    curve.points.push_back({ranks, row.speedup, ranks});
+  }
+  std::ranges::stable_sort(curve.points, {}, &Curve::Point::x);
+  return curve;
+}
+
 Document with_tables(Rows predictions, std::vector<Table> tables) {
   Document document = prediction_document(predictions);
   document.tables = std::move(tables);
@@ -245,12 +256,11 @@ Document with_tables(Rows predictions, std::vector<Table> tables) {
 Document prediction_summary(Rows predictions, const PredictionWords& words) {
   EXPECT(!predictions.empty());
   Table table = summary_table(predictions, words);
-  std::vector<std::string> asked;
   table.notes.insert(table.notes.begin(), words.hints.begin(), words.hints.end());
-  if (!words.sharper.empty()) asked.push_back("Sharper: " + words.sharper);
-  if (!words.next.empty()) asked.push_back("Next: " + words.next);
-  if (!asked.empty()) table.notes.push_back(fmt::format("{}", fmt::join(asked, "   ")));
-  return with_tables(predictions, {std::move(table)});
+  table.notes.push_back(words.more);
+  Document document = with_tables(predictions, {std::move(table)});
+  document.curve = speedup_curve(predictions, words);
+  return document;
 }
 
 Document prediction_details(Rows predictions, const PredictionWords& words) {

@@ -12,8 +12,7 @@ namespace dlscale::report {
 struct PredictionWords {
   std::string workers = "ranks";        ///< "GPUs"
   std::string rests_on;                 ///< "data sheets and 281 published trainings on one GPU"
-  std::string sharper;                  ///< an option that makes the answer sharper; may be empty
-  std::string next;                     ///< what to ask next
+  std::string more;                     ///< a line of options that say more
   std::vector<std::string> hints = {};  ///< sentences on unusual choices
 };
 
@@ -21,7 +20,7 @@ struct PredictionWords {
 /// speed-up with its interval, the iteration and its parts, and the bottleneck. The parts add up:
 /// computing with the update, exposed communication, and input with its copy. Lines below it say
 /// what is missing, what no published training was like, what the answer rests on, with the widest
-/// interval, and what to ask next.
+/// interval, and what makes it sharper. The curve is the speed-up of a single training.
 Document prediction_summary(std::span<const model::Prediction> predictions,
                             const PredictionWords& words);
 

@@ -166,10 +166,18 @@ Table trainings_table(std::span<const Training> trainings, const TrainingGoal& g
 /// The answer in a sentence.
 std::string lead_of(const Training& best) {
   const std::string ranks = counted(best.prediction.run.ranks, "rank");
-  if (!best.cost) return fmt::format("Least: {} hours on {}.", hours(best.time), ranks);
-  return fmt::format("Least: {} on {} with failures and checkpoints, {} useful.",
-                     training_time_text(best.cost->time_s.value), ranks,
-                     percent(best.cost->goodput.value));
+  if (!best.cost) {
+    const std::string interval =
+        best.low && best.high
+            ? fmt::format(" (90 % interval {} to {})", hours(*best.low), hours(*best.high))
+            : "";
+    return fmt::format("Least: {} hours on {}{}.", hours(best.time), ranks, interval);
+  }
+  const auto& time = best.cost->time_s;
+  return fmt::format(
+      "Least: {} on {} with failures and checkpoints (90 % interval {} to {}), {} useful.",
+      training_time_text(time.value), ranks, training_time_text(time.low),
+      training_time_text(time.high), percent(best.cost->goodput.value));
 }
 
 /// Costs beside the numbers of ranks.

@@ -76,23 +76,6 @@ std::vector<Tile> tiles_of(const HistoryView& view) {
   return tiles;
 }
 
-std::vector<NextStep> steps_of(const HistoryView& view) {
-  std::vector<NextStep> steps;
-  for (const Alert& alert : view.report.alerts) {
-    if (!alert.fails() || steps.size() == 3) continue;
-    const std::string commit = short_commit(alert.commit);
-    steps.push_back({fmt::format("Find the commit of the change at {}:", commit),
-                     view.commands.bisect(commit)});
-  }
-  for (const history::Rerun& rerun : view.report.reruns) {
-    if (steps.size() == 3) break;
-    steps.push_back({fmt::format("Measure commit {} again and add it:", short_commit(rerun.commit)),
-                     view.commands.add});
-  }
-  if (steps.empty()) steps.push_back({"Check again after the next commit:", view.commands.check});
-  return steps;
-}
-
 /// Doubts about the points: lost and incomplete ones.
 Badge data_of(const HistoryView& view) {
   const history::CheckReport& report = view.report;
@@ -124,7 +107,7 @@ Page history_page(const HistoryView& view) {
                                              : Tone::caution;
   page.tiles = tiles_of(view);
   page.picture = "history";
-  page.next = steps_of(view);
+  page.next = steps_of_check(view.report, view.commands);
   page.data = data_of(view);
   page.sections = {
       history_section(view),

@@ -39,7 +39,7 @@ namespace {
 constexpr std::size_t most_remarks = 5;  ///< per benchmark
 constexpr std::size_t most_step_rows = 500;
 
-using Curve = std::vector<model::Prediction>;
+using PredictedCurve = std::vector<model::Prediction>;
 
 Table measured_speedups(const Validation& validation) {
   Table table;
@@ -230,7 +230,7 @@ Section speedup_section(const ReportInput& input) {
   }
   Table measured = measured_speedups(input.validation);
   if (!measured.rows.empty()) section.blocks.emplace_back(std::move(measured));
-  for (const Curve& curve : input.curves) {
+  for (const PredictedCurve& curve : input.curves) {
     for (Table& table : prediction_tables(curve)) section.blocks.emplace_back(std::move(table));
   }
   return section;

@@ -250,8 +250,8 @@ Document summary_document(const ReportInput& input) {
   for (Table& table : std::vector<Table>{worker_table(input.machine), speedups_table(input)}) {
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }
-  document.tables.insert(document.tables.begin(), tables.begin(), tables.end());
-  std::ranges::move(communication_summary(input.results), std::back_inserter(document.tables));
+  tables.push_back(std::move(document.tables.front()));  // the page has the others
+  document.tables = std::move(tables);
   std::ranges::move(suite_troubles(input), std::back_inserter(document.tables));
   add_suites(document, input);
   return document;

@@ -19,8 +19,8 @@ Table speedups_table(const ReportInput& input);
 /// processor, and times of messages. Records and JSON are those of the results.
 Document parts_document(const ReportInput& input);
 
-/// Screen report: the verdict, performance of a worker, predicted speed-ups, and prediction against
-/// measurement by phase. Records and JSON are those of the validation.
+/// Screen report: the verdict, performance of a worker, predicted speed-ups, and iterations as
+/// predicted against measured. Records and JSON are those of the validation.
 Document summary_document(const ReportInput& input);
 
 }  // namespace dlscale::report

@@ -29,7 +29,7 @@ struct StagedAnswers {
   std::vector<StagedAnswer> rows;
   std::vector<int> measured = {};       ///< ranks of measured points
   std::vector<std::string> notes = {};  ///< of the call, in sentences
-  std::string next = {};                ///< options that say more
+  std::string more = {};                ///< options that say more
   bool all_notes = false;               ///< show those of the model, and all stages
   /// "3 images", "1 sequence".
   [[nodiscard]] std::string counted_samples(std::int64_t count) const;

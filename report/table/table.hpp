@@ -43,6 +43,25 @@ struct Table {
   std::vector<std::string> notes;  ///< below the table
 };
 
+/// An action that an answer suggests.
+struct NextStep {
+  std::string reason;   ///< "See what bounds the iteration:"
+  std::string command;  ///< for a shell; empty if the action is not a command
+  /// Words of the command that stand for names of the reader: "BASE".
+  std::vector<std::string> placeholders = {};
+};
+
+/// A small drawing of values above 0 beside what they would ideally be, in the order of `x`.
+struct Curve {
+  struct Point {
+    double x = 0;
+    double y = 0;
+    double ideal = 0;
+  };
+  std::string name;           ///< "speed-up over GPUs"
+  std::vector<Point> points;  ///< fewer than 3: nothing to draw
+};
+
 /// An answer in strict JSON with a schema and a version. Its text is made on demand, since most
 /// formats do not need it.
 class JsonText {
@@ -80,6 +99,8 @@ struct Document {
   bool improvement_fails = false;
   /// Likewise for rows that one side measured and the other did not.
   bool missing_fails = false;
+  Curve curve{};                 ///< for people at a terminal
+  std::vector<NextStep> next{};  ///< for people: one to three commands, or nothing
 };
 
 }  // namespace dlscale::report

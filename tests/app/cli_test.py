@@ -397,13 +397,13 @@ steps:
         page = (out / "report" / "index.html").read_text()
         self.assertIn("tiny", page)
         self.assertIn("What a worker of this machine reaches", result.stdout)
-        self.assertIn("Phases in ms, predicted / measured", result.stdout)
+        self.assertIn("Iteration, predicted against measured", result.stdout)
         self.assertIn(f"report: {out.resolve() / 'report' / 'index.html'}", result.stdout)
         again = run("run", suite, "-o", out)
         self.assertEqual(again.returncode, 0)
         self.assertEqual(again.stderr.count("left)"), 2, "more than validate and report: " + again.stderr)
         self.assertEqual(again.stdout, result.stdout[-len(again.stdout):])
-        self.assertIn("Phases in ms, predicted / measured", again.stdout)
+        self.assertIn("Iteration, predicted against measured", again.stdout)
 
     def test_a_suite_starts_as_many_ranks_as_it_says_whatever_the_launcher_counts(self):
         """Open MPI counts cores, and a worker may be one hardware thread of a core."""

@@ -94,6 +94,52 @@ TEST(TableFormat, KeepsLinesWithin100Columns) {
   EXPECT_TRUE(contains(find_format("markdown").write(document, {}), "rarer"));
 }
 
+TEST(TableFormat, EndsWithWhatToDoNext) {
+  Document document = sample();
+  document.next = {{"See it:", "dlscale report a -o page"}, {"Measure again.", ""}};
+  const std::string text = find_format("table").write(document, {});
+  EXPECT_TRUE(
+      text.ends_with("\n\nNext:\n  See it:\n    dlscale report a -o page\n  Measure again.\n"))
+      << text;
+  for (const char* name : {"csv", "json", "markdown"}) {
+    EXPECT_FALSE(contains(find_format(name).write(document, {}), "Next:")) << name;
+  }
+}
+
+TEST(TableFormat, BreaksCommandsOnlyBetweenWords) {
+  Document document;
+  document.next = {{"See it:", "dlscale gate --base 'a b  --c d' --new 'it'\\''s -x' --rounds 80"}};
+  std::string text = find_format("table").write(document, {.width = 40});
+  for (const std::string& line : lines(text)) EXPECT_LE(line.size(), 40U) << line;
+  text = text.substr(text.find("dlscale"));
+  std::string joined;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(" \\\n      ", at), text.size());
+    joined += text.substr(at, end - at) + " ";
+    at = end + 9;
+  }
+  EXPECT_EQ(joined, document.next.front().command + "\n ");
+}
+
+TEST(TableFormat, DrawsCurvesOnlyOnATerminalThatShowsThem) {
+  Document document;
+  document.curve = {"speed-up over GPUs", {{1, 1, 1}, {2, 1.9, 2}, {8, 4, 8}}};
+  EXPECT_EQ(find_format("table").write(document, {}), "");
+  const std::string text = find_format("table").write(document, {.draws = true});
+  EXPECT_TRUE(contains(text, "speed-up over GPUs (dotted: ideal)\n"));
+  const std::vector<std::string> drawn = lines(text);
+  ASSERT_EQ(drawn.size(), 10U);  // with the empty line before it
+  EXPECT_TRUE(drawn[2].starts_with("  8.00│"));
+  EXPECT_TRUE(contains(drawn[2], "⠁") || drawn[2].size() > 40) << drawn[2];
+  for (const std::string& line : drawn) EXPECT_LE(display_width(line), 48U) << line;
+  document.curve.points.pop_back();
+  EXPECT_EQ(find_format("table").write(document, {.draws = true}), "");
+}
+
+TEST(Terminal, DrawsNothingIntoAFile) {
+  EXPECT_FALSE(detect_terminal(-1).draws);
+}
+
 TEST(TableFormat, HasNoEscapeSequencesUnlessColourIsWanted) {
   EXPECT_EQ(write("table").find('\033'), std::string::npos);
   const std::string coloured = write("table", {Colour::ansi, Charset::utf8});

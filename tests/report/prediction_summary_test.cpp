@@ -17,7 +17,7 @@ namespace dlscale::report {
 namespace {
 
 const PredictionWords words{
-    .workers = "GPUs", .rests_on = "data sheets", .sharper = "--measured", .next = "--explain"};
+    .workers = "GPUs", .rests_on = "data sheets", .more = "All assumptions: --notes"};
 
 Table summary(const std::vector<model::Prediction>& rows) {
   return prediction_summary(rows, words).tables.front();

@@ -206,11 +206,10 @@ report::ParallelWords parallel_words(const ParallelCall& call) {
     words.rests_on +=
         fmt::format(", moved by your point{} at {} GPU{}", call.measured.size() == 1 ? "" : "s",
                     fmt::join(call.measured, " and "), call.measured.back() == 1 ? "" : "s");
-  } else {
-    words.sharper =
-        fmt::format("--measured \"{}=SECONDS s\"", call.rows.front().answer.sizes.gpus());
   }
-  words.next = "--explain   --memory by stage   --fits   --notes";
+  words.more = options_that_say_more(
+      call.measured.empty() ? fmt::format("\"{}=SECONDS s\"", call.rows.front().answer.sizes.gpus())
+                            : "");
   return words;
 }
 
@@ -337,6 +336,7 @@ void PredictParallel::declare(CLI::App& verb) {
                   "--cores-per-rank",
                   "--format",
                   "--color",
+                  "--quiet",
                   "--output"});
 }
 

@@ -216,11 +216,8 @@ StagesAnswer stages_answer(const Network& network, const model::Machine& machine
     std::ranges::transform(points, std::back_inserter(answers.measured), &MeasuredIteration::ranks);
   }
   const bool all_run = add_staged_rows(stages, plans, question.ranks, answers);
-  answers.next = fmt::format(
-      "{}Next: --explain by stage   --memory   --fits   --notes",
-      answers.measured.empty()
-          ? fmt::format("Sharper: --measured \"{}=SECONDS s\"   ", answers.rows.front().ranks)
-          : "");
+  answers.more = options_that_say_more(
+      answers.measured.empty() ? fmt::format("\"{}=SECONDS s\"", answers.rows.front().ranks) : "");
   if (!question.trace.empty()) trace_stages(answers, question.trace);
   const bool all_fit = all_run && std::ranges::all_of(answers.rows, [](const StagedAnswer& row) {
                          return row.training.fits();

@@ -169,7 +169,8 @@ Constants fit_without(const Chips& chips, std::span<const Case> cases,
 
 /// Fits to all products, without each chip, and without each two.
 Fits make_fits(const std::set<std::string>& chips, std::span<const Case> cases,
-               const sheet::KernelFile& file, void (*progress)(std::size_t, std::size_t)) {
+               const sheet::KernelFile& file,
+               const std::function<void(std::size_t, std::size_t)>& progress) {
   std::set<Chips> wanted{{}};
   for (const std::string& one : chips) {
     wanted.insert(both(one));
@@ -179,10 +180,10 @@ Fits make_fits(const std::set<std::string>& chips, std::span<const Case> cases,
   }
   Fits fits;
   for (const Chips& chips_left_out : wanted) {
-    if (progress != nullptr) progress(fits.size(), wanted.size());
+    if (progress) progress(fits.size(), wanted.size());
     fits.emplace(chips_left_out, fit_without(chips_left_out, cases, file));
   }
-  if (progress != nullptr) progress(fits.size(), wanted.size());
+  if (progress) progress(fits.size(), wanted.size());
   return fits;
 }
 
@@ -274,7 +275,7 @@ Seconds kernel_time(const KernelSample& sample, const sheet::KernelConstants& co
 }
 
 KernelFit fit_kernels(std::span<const KernelSample> samples, const sheet::KernelFile& file,
-                      void (*progress)(std::size_t, std::size_t)) {
+                      const std::function<void(std::size_t, std::size_t)>& progress) {
   std::vector<Case> cases;
   std::set<std::string> chips;
   for (const KernelSample& sample : samples) {

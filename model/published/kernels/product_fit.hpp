@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -43,6 +44,6 @@ struct KernelFit {
 /// without the chip that is judged. `progress` is called with fits done and all of them. Throws
 /// ConfigError for products of fewer than three chips.
 KernelFit fit_kernels(std::span<const KernelSample> samples, const sheet::KernelFile& file,
-                      void (*progress)(std::size_t, std::size_t) = nullptr);
+                      const std::function<void(std::size_t, std::size_t)>& progress = {});
 
 }  // namespace dlscale::model::published

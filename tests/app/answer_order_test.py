@@ -1,0 +1,105 @@
+"""Answers are read from the top: the verdict with its interval, tables, and what to do next, which runs as typed."""
+
+import os
+import re
+import shlex
+
+from program import ProgramTest, main, run, start
+
+CNN = ["predict", "--network", "resnet50", "--cluster", "dgx_h100", "--batch", 256, "--dtype", "bf16"]
+LLM = ["predict", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 16, "--parallel", "tensor=2,zero=1,micro_batch=1"]
+STAGES = ["predict", "--network", "resnet101", "--cluster", "p40x16", "--ranks", 8, "--global-batch", 1024, "--parallel",
+          "stages=4,schedule=gpipe,micro_batches=8"]
+# Questions, and a part of the verdict of each.
+ANSWERS = [
+    ([*CNN, "--ranks", "1,8"], r"images/s on 8 ranks: an iteration takes .* \(90 % interval .* to .*\), bound by"),
+    ([*CNN, "--ranks", 8, "--explain"], "bounds resnet50 on 8 ranks"),
+    ([*CNN, "--ranks", 8, "--layers"], None),
+    ([*CNN, "--ranks", 8, "--epochs", 90], r"^Least: .* \(90 % interval .* to .*\)\."),
+    ([*CNN, "--ranks", "1,8", "--memory"], r"a rank needs .* \(90 % interval .* to .*\) of "),
+    ([*CNN, "--out-of-core"], r"^The quickest policy that fits is "),
+    ([*CNN[:5], "--batch", "32,64", "--ranks", "1,8"], r"images/s on 8 ranks: .*\(90 % interval "),
+    (LLM, r"tokens/s on 16 ranks: an iteration takes .* \(90 % interval .* to .*\), bound by .*; "),
+    ([*LLM, "--memory"], r"a rank needs .* \(90 % interval .* to .*\) of "),
+    ([*LLM, "--explain"], "16 GPUs"),
+    (STAGES, r"images/s on 8 GPUs by .*: an iteration takes .* \(90 % interval "),
+    ([*STAGES, "--memory"], None),
+    (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--epochs", 90, "--batch", "64,128"], r"epochs take .* \(90 % interval .* to .*\)\."),
+    (["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 8, "--parallel", "tensor=2,stages=1"], "8 GPUs, tensor=2"),
+    (["compare", "tests/golden/input/google-a.json", "tests/golden/input/google-b.json"], "^regressed"),
+]
+
+
+class AnswerOrder(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.root = os.path.join(os.path.dirname(__file__), "..", "..")
+
+    def ask(self, words):
+        words = [os.path.join(self.root, word) if str(word).startswith("tests/") else word for word in words]
+        result = run(*words)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        return result.stdout
+
+    def commands(self, text):
+        """The commands below "Next:", as a shell reads them."""
+        _, _, below = text.partition("\nNext:\n")
+        joined = below.replace(" \\\n", " ")
+        return [shlex.split(line)[1:] for line in joined.splitlines() if line.strip().startswith("dlscale ")]
+
+    def test_the_verdict_comes_first_and_what_to_do_next_last(self):
+        for words, verdict in ANSWERS:
+            with self.subTest(words=words):
+                text = self.ask(words)
+                if verdict:
+                    self.assertRegex(" ".join(text.partition("\n\n")[0].split()), verdict)
+                self.assertIn("\nNext:\n", text)
+                self.assertIn(len(self.commands(text)), (1, 2, 3), text)
+                above, _, below = text.partition("\nNext:\n")
+                self.assertNotIn("──", below)
+                self.assertNotIn("Next:", above)
+
+    def test_what_to_do_next_runs_as_typed(self):
+        for words, _ in ANSWERS:
+            for command in self.commands(self.ask(words)):
+                if command[0] in ("plan", "history", "gate"):
+                    continue  # takes seconds, or writes
+                with self.subTest(words=words, command=command):
+                    result = run(*command)
+                    self.assertIn(result.returncode, (0, 1), result.stderr)
+
+    def test_quiet_keeps_the_answer_alone(self):
+        for words in (ANSWERS[0][0], LLM, ANSWERS[-1][0]):
+            with self.subTest(words=words):
+                whole = self.ask(words)
+                quiet = self.ask([*words, "--quiet"])
+                self.assertEqual(quiet, whole.partition("\nNext:\n")[0])
+
+    def test_every_verb_that_shows_progress_or_next_commands_takes_quiet(self):
+        verbs = ["predict", "plan", "compare", "validate", "validate-comm", "report", "gate", "noise", "run", "calibrate", "doctor",
+                 "select-algorithm", "history list", "history check", "roofline show", "bench gemm", "bench e2e"]
+        for verb in verbs:
+            with self.subTest(verb=verb):
+                line = re.sub(r"\s+", " ", run(*verb.split(), "--help-all").stdout)
+                self.assertIn("--quiet Print the answer and what is wrong: no progress, no next commands", line)
+
+    def test_the_curve_is_drawn_on_a_terminal_alone(self):
+        words = [*CNN, "--ranks", "1,2,4,8"]
+        self.assertNotIn("│", self.ask(words))
+        for variables, drawn in (({"LC_ALL": "C.UTF-8"}, True), ({"LC_ALL": "C"}, False)):
+            reader, writer = os.openpty()
+            process = start(*words, variables={"COLUMNS": "100", **variables}, stdout=writer)
+            os.close(writer)
+            text = b""
+            try:
+                while part := os.read(reader, 65536):
+                    text += part
+            except OSError:  # Linux: the other end is closed
+                pass
+            os.close(reader)
+            process.communicate()
+            self.assertEqual("speed-up over GPUs (dotted: ideal)" in text.decode(), drawn, text.decode())
+
+
+if __name__ == "__main__":
+    main()
