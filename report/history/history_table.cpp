@@ -280,7 +280,8 @@ std::string verdict_of(const CheckReport& report) {
 }
 
 /// ", most of all NAME +7.2 % (unchanged: -1.1 % to +1.2 %)": the largest change that fails, and
-/// the interval of changes that count as none. Empty if nothing fails.
+/// the interval of changes that count as none, where the newest commit was judged by it. Empty if
+/// nothing fails.
 std::string largest_change(const CheckReport& report) {
   const AlertMetric* largest = nullptr;
   const auto size = [](const AlertMetric& metric) { return std::abs(std::log(metric.ratio)); };
@@ -295,7 +296,7 @@ std::string largest_change(const CheckReport& report) {
   std::string text = fmt::format(", most of all {} {}", shown_name(largest->key.name()),
                                  signed_percent(largest->ratio - 1));
   const auto series = std::ranges::find(report.series, largest->series, &SeriesCheck::id);
-  if (series == report.series.end() || !(series->judged.level > 0)) return text;
+  if (series == report.series.end() || !(series->judged.highest > 0)) return text;
   const regression::NewPoint& judged = series->judged;
   return text + fmt::format(" (unchanged: {} to {})",
                             signed_percent(judged.lowest / judged.level - 1),
