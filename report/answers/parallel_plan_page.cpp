@@ -19,6 +19,7 @@
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
 #include "report/figure/pareto.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -29,10 +30,10 @@ double time_of_plan(const json& plan) {
   return plan.at("t_iter_s").get<double>();
 }
 
-/// ", for 96,231": the price of a whole training; empty without one.
+/// ", at a cost of 96,231": the price of a whole training; empty without one.
 std::string price_text(const json& training) {
   const auto price = number_in(training, "price");
-  return price ? ", for " + grouped(std::llround(*price)) : "";
+  return price ? ", at a cost of " + grouped(std::llround(*price)) : "";
 }
 
 /// The time and price of the whole training by the best plan; empty if only iterations were asked
@@ -55,13 +56,13 @@ std::string verdict_of_plan(const json& answer) {
       "Best by {} on {} with {} is {}: an iteration takes {}, {} tokens/s.{}",
       answer.at("objective").get<std::string>(), counted(best.at("gpus").get<long long>(), "GPU"),
       best.at("framework").get<std::string>(), plan_words(best), iteration_text(best),
-      significant(best.at("tokens_per_s").get<double>(), 4), training_sentence(answer));
+      rate_text(best.at("tokens_per_s").get<double>()), training_sentence(answer));
 }
 
 std::vector<Tile> tiles_of_best(const json& answer) {
   const json& best = answer.at("best").at(0);
   return {{"Iteration", to_text(Seconds(time_of_plan(best))), iteration_ends(best), Tone::plain},
-          {"Throughput", significant(best.at("tokens_per_s").get<double>(), 4) + " tokens/s",
+          {"Throughput", rate_text(best.at("tokens_per_s").get<double>()) + " tokens/s",
            fmt::format("{} sequences an iteration", answer.at("global_batch").dump()), Tone::plain},
           {"FLOP utilisation", percent(best.at("flop_utilisation").get<double>()),
            best.at("framework").get<std::string>(), Tone::plain},
@@ -153,7 +154,7 @@ Table choices_of(const json& plans, std::string title) {
                           {plan.at("gpus").dump()},
                           {to_text(Seconds(time_of_plan(plan)))},
                           {iteration_ends(plan)},
-                          {significant(plan.at("tokens_per_s").get<double>(), 4)},
+                          {rate_text(plan.at("tokens_per_s").get<double>())},
                           {gigabytes(plan.at("memory_bytes").get<double>())},
                           {signed_percent(plan.at("of_best").get<double>() - 1)}});
   }

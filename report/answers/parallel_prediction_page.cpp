@@ -14,6 +14,7 @@
 #include "report/figure/stacked_bars.hpp"
 #include "report/parallel/pipeline_chart.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -72,8 +73,8 @@ std::string ranks_text(const json& plan) {
   return counted(plan.at("ranks").get<long long>(), "rank");
 }
 
-std::string rate_text(const json& plan) {
-  return fmt::format("{} {}", significant(rate_of(plan), 4), words_of(plan).samples);
+std::string throughput_text(const json& plan) {
+  return fmt::format("{} {}", rate_text(rate_of(plan)), words_of(plan).samples);
 }
 
 /// Whether the plan fits the device, as a clause.
@@ -121,7 +122,7 @@ std::vector<Tile> tiles_of_plan(const json& plan) {
   const PlanPart& most = *std::ranges::max_element(
       words.parts, {}, [&plan](const PlanPart& part) { return plan.at(part.key).get<double>(); });
   return {{"Iteration", to_text(Seconds(time)), iteration_ends(plan), Tone::plain},
-          {"Throughput", rate_text(plan),
+          {"Throughput", throughput_text(plan),
            fmt::format("{}, {} samples", ranks_text(plan), plan.at("global_batch").dump()),
            Tone::plain},
           worth_tile(plan),
@@ -178,7 +179,7 @@ Table plans_table(const json& plans) {
                           {plan.at("ranks").dump()},
                           {to_text(Seconds(plan.at("t_iter_s").get<double>()))},
                           {iteration_ends(plan)},
-                          {significant(rate_of(plan), 4)},
+                          {rate_text(rate_of(plan))},
                           {worth_tile(plan).value},
                           {gigabytes(plan.at("memory_bytes").get<double>())},
                           {plan.at("fits").get<std::string>()},
@@ -210,7 +211,7 @@ std::string verdict_of_plans(const json& plans, const json& best) {
                                           : "None surely fits; fastest of those that may is";
   return fmt::format("{} {} on {}{} an iteration takes {}, {}, bound by {}; {}.", opening,
                      plan_words(best), ranks_text(best), plans.size() == 1 ? "," : ":",
-                     iteration_text(best), rate_text(best), best.at("bound").get<std::string>(),
+                     iteration_text(best), throughput_text(best), best.at("bound").get<std::string>(),
                      fit_clause(best));
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/answers/parallel_words.hpp"
 #include "report/figure/pareto.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -81,15 +83,20 @@ bool has_price(const json& plan) {
   return number_in(plan.at("best").at(0), "cost").has_value();
 }
 
+/// "90", "34.7".
+std::string epochs_text(double epochs) {
+  return epochs == std::round(epochs) ? grouped(std::llround(epochs)) : significant(epochs, 3);
+}
+
 std::string plan_verdict(const json& plan) {
   const json& best = plan.at("best").at(0);
   const std::string interval = training_interval(best);
   const std::string price =
-      has_price(plan) ? fmt::format(", for {}", significant(*number_in(best, "cost"), 4)) : "";
+      has_price(plan) ? fmt::format(", at a cost of {}", significant(*number_in(best, "cost"), 4)) : "";
   return fmt::format("On {} with {} samples each, schedule {}: {} epochs take {}{}{}.",
                      counted(best.at("ranks").get<long long>(), "rank"), best.at("batch").dump(),
                      with_settings(best.at("schedule").get<std::string>(), best),
-                     significant(best.at("epochs").get<double>(), 3),
+                     epochs_text(best.at("epochs").get<double>()),
                      hours_text(training_time(best)),
                      interval.empty() ? "" : fmt::format(" (90 % interval {})", interval), price);
 }
@@ -102,7 +109,7 @@ std::vector<Tile> plan_tiles(const json& plan) {
       {"Hours of ranks", significant(best.at("rank_hours").get<double>(), 4),
        has_price(plan) ? fmt::format("cost {}", significant(*number_in(best, "cost"), 4)) : "",
        Tone::plain},
-      {"Throughput", significant(best.at("images_per_s").get<double>(), 4) + " samples/s",
+      {"Throughput", rate_text(best.at("images_per_s").get<double>()) + " samples/s",
        fmt::format("efficiency {}", percent(best.at("efficiency").get<double>())), Tone::plain},
       {"Choices within the limits", plan.at("within_limits").dump(),
        fmt::format("of {} tried", plan.at("configurations").dump()), Tone::plain}};

@@ -20,6 +20,7 @@
 #include "report/figure/speedup_lines.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -82,7 +83,7 @@ Table iteration_table(const json& rows) {
     cells.push_back({in_ms(row.at("time").at("t_iter_s"))});
     cells.push_back(
         {fmt::format("{} – {}", in_ms(row.at("t_iter_low_s")), in_ms(row.at("t_iter_high_s")))});
-    cells.push_back({significant(row.at("images_per_s").get<double>(), 4)});
+    cells.push_back({rate_text(row.at("images_per_s").get<double>())});
     cells.push_back({with_ends(row, "speedup", speedup_text)});
     cells.push_back({with_ends(row, "efficiency", efficiency_text)});
     cells.push_back({row.at("bound").get<std::string>()});
@@ -190,7 +191,7 @@ double iteration_of(const json& row) {
 std::string prediction_verdict(const json& row) {
   const std::string interval = iteration_interval(row);
   return fmt::format("{} {}/s on {}: an iteration takes {}{}, bound by {}.",
-                     significant(row.at("images_per_s").get<double>(), 4), samples_of(row),
+                     rate_text(row.at("images_per_s").get<double>()), samples_of(row),
                      ranks_of(row), to_text(Seconds(iteration_of(row))),
                      interval.empty() ? "" : fmt::format(" (90 % interval {})", interval),
                      row.at("bound").get<std::string>());
@@ -202,7 +203,7 @@ std::vector<Tile> prediction_tiles(const json& row) {
   return {{"Iteration", to_text(Seconds(iteration_of(row))),
            interval.empty() ? "no interval" : interval + " (90 %)", Tone::plain},
           {"Throughput",
-           fmt::format("{} {}/s", significant(row.at("images_per_s").get<double>(), 4),
+           fmt::format("{} {}/s", rate_text(row.at("images_per_s").get<double>()),
                        samples_of(row)),
            fmt::format("{} with {} each, {}", ranks_of(row), row.at("run").at("batch").dump(),
                        word_of(row, "schedule")),

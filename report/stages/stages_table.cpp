@@ -138,7 +138,7 @@ std::string lead_of(const std::vector<StagedRow>& rows) {
                                                  to_text(training.low()), to_text(training.high()))
                                    : "";
   return fmt::format("{} {}/s on {} {} by {}: an iteration takes {}{}, bound by {}.",
-                     significant(training.images_per_s, 4), best.answers->samples,
+                     rate_text(training.images_per_s), best.answers->samples,
                      best.answer->ranks, best.answers->workers, best.plan, to_text(training.total),
                      interval, training.bound());
 }

@@ -1,5 +1,6 @@
 #include "report/table/run_words.hpp"
 
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -76,12 +77,7 @@ std::string schedule_text(const Run& run) {
 std::string rate_text(double rate) {
   if (rate < 1000) return significant(rate, 3);
   const double digit = std::pow(10, std::floor(std::log10(rate)) - 2);
-  std::string digits = fmt::format("{:.0f}", std::round(rate / digit) * digit);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
+  return grouped(std::llround(rate / digit) * std::llround(digit));
 }
 
 }  // namespace dlscale::report
