@@ -65,6 +65,7 @@ class Stage {
     memory_.layers = layers;
     memory_.live_layers = live_layers(setup, stage, layers);
     parameters_ = stage_parameters(shape, setup, stage, first, layers);
+    memory_.weight_copies = weight_copies(parameters_, setup);
     is_last_ = stage == setup.stages - 1;
   }
 

@@ -60,7 +60,8 @@ struct MemoryParts {
 struct StageMemory {
   int stage = 0;
   double layers = 0;
-  double live_layers = 0;  ///< layers of micro-batches whose activations are kept at once
+  double live_layers = 0;    ///< layers of micro-batches whose activations are kept at once
+  double weight_copies = 0;  ///< bytes of weights that are copies in the bits of products
   std::array<MemoryParts, memory_moments> at = {};
   [[nodiscard]] const MemoryParts& parts(MemoryMoment moment) const {
     return at[static_cast<std::size_t>(moment)];

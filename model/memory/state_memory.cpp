@@ -64,14 +64,17 @@ double expert_shards(const MemorySetup& setup) {
   return ranks_of_expert(setup.shards(), setup.tensor, setup.experts);
 }
 
+double weight_copies(const StageParameters& parameters, const MemorySetup& setup) {
+  if (setup.zero >= 3) return 0;
+  return state_copies(setup) * setup.operand_weights *
+         (parameters.dense - parameters.tables + parameters.experts);
+}
+
 StateMemory stage_states(const StageParameters& parameters, const MemorySetup& setup) {
   StateMemory sum = state_memory(parameters.dense, setup.shards(), setup.zero, setup.bytes);
   sum += state_memory(parameters.experts, expert_shards(setup), setup.zero, setup.bytes);
-  if (setup.zero < 3) {
-    sum.weights +=
-        setup.operand_weights * (parameters.dense - parameters.tables + parameters.experts);
-  }
   sum *= state_copies(setup);
+  sum.weights += weight_copies(parameters, setup);
   return sum;
 }
 

@@ -51,9 +51,12 @@ struct StageParameters {
 StageParameters stage_parameters(const TransformerShape& shape, const MemorySetup& setup, int stage,
                                  double first, double layers);
 
-/// Their states, of which experts are sharded over expert_shards(). Weights in the bits of products
-/// are kept over micro-batches, but for tables, and unless ZeRO 3 gathers weights anew.
+/// Bytes of copies of their weights in the bits of products, which are kept over micro-batches, but
+/// for tables, and unless ZeRO 3 gathers weights anew.
 /// [NVIDIA/TransformerEngine pytorch/module/linear.py, _fp8_workspaces @d0067d0d]
+double weight_copies(const StageParameters& parameters, const MemorySetup& setup);
+
+/// Their states, with those copies. Experts are sharded over expert_shards().
 StateMemory stage_states(const StageParameters& parameters, const MemorySetup& setup);
 
 /// Ranks that ZeRO shards experts over: ranks_of_expert().

@@ -173,6 +173,19 @@ class PredictParallel(ProgramTest):
             kinds = [value for key, value in stage.items() if key.endswith("_bytes") and key != "total_bytes"]
             self.assertAlmostEqual(sum(kinds) / stage["total_bytes"], 1, places=9)
 
+    def test_memory_says_what_few_bits_keep(self):
+        fp8 = [word if word != "bf16" else "fp8" for word in LLAMA]
+        asked = lambda base, framework: [*base, "--ranks", 64, "--framework", framework, "--parallel", PLAN, "--memory"]
+        weights = lambda base: max(stage["weights_bytes"] for stage in self.plans(*asked(base, "megatron"))[0]["stages"])
+        text = " ".join(self.answered(*asked(fp8, "megatron"), "--notes").split())
+        self.assertIn(f"param-gather: {(weights(fp8) - weights(LLAMA)) / 1e9:.3g} GB of the fullest stage.", text)
+        self.assertIn("weights 2 (in layers 2 more, in few bits)", text)
+        self.assertIn("together 18 (20 in layers).", text)
+        self.assertNotIn("param-gather", self.answered(*asked(LLAMA, "megatron"), "--notes"))
+        titan = " ".join(self.answered(*asked(fp8, "torchtitan")).split())
+        self.assertIn("Inputs of products are counted in 16 bits, as torchao keeps them", titan)
+        self.assertNotIn("param-gather", titan)
+
     def test_an_order_that_is_not_timed_is_no_remedy(self):
         words = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 8, "--global-batch", 64,
                  "--parallel", "context=2,micro_batch=1,order=context/tensor/branches/data/stages"]

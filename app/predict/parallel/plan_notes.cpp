@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/parallel/plan_text.hpp"
+#include "core/text/numbers.hpp"
 #include "model/parallel/search/framework_ways.hpp"
 
 namespace dlscale::app {
@@ -108,6 +109,13 @@ void note_four_bits(ParallelCall& call) {
       sheet.id, call.file->constants.four_bit_rate));
 }
 
+/// Bytes a weight of layers that copies in the bits of products add; 0 without copies.
+double copy_bytes(const ParallelCall& call, const AnsweredPlan& row) {
+  const bool has_copies =
+      row.answer.memory.worst(model::memory::MemoryCounter::device).weight_copies > 0;
+  return has_copies ? memory_setup_of(call.question, row.setting, row.asked).operand_weights : 0;
+}
+
 /// A sentence on each source of the data sheet whose figures were not compared with their text.
 void note_sheet(ParallelCall& call) {
   const DeviceSheet& sheet = call.rows.front().hardware.device;
@@ -140,6 +148,27 @@ void note_limits(ParallelCall& call) {
   note_waits(call);
 }
 
+void note_few_bits(ParallelCall& call) {
+  if (model::parallel_time::few_bit_bytes(call.question.precision) == 0) return;
+  const int bits = call.question.precision == Precision::four_bits ? 4 : 8;
+  if (!call.rows.front().answer.memory.way.keeps_operands) {
+    call.notes.push_back(
+        fmt::format("Inputs of products are counted in 16 bits, as torchao keeps them: it casts "
+                    "them to {} again in backward.",
+                    bits));
+  }
+  for (const AnsweredPlan& row : call.rows) {
+    if (copy_bytes(call, row) == 0) continue;
+    const auto& fullest = row.answer.memory.worst(model::memory::MemoryCounter::device);
+    call.notes.push_back(fmt::format(
+        "Weights of layers are kept in {} bits, too, by rows and by columns, as Megatron-Core does "
+        "without --fp{}-param-gather: {} GB of the fullest stage{}.",
+        bits, bits, significant(fullest.weight_copies / 1e9, 3),
+        call.rows.size() > 1 ? " of " + parallel::to_text(row.asked) : ""));
+    return;
+  }
+}
+
 void note_more_nodes(const Cluster& cluster, ParallelCall& call) {
   double most = 0;
   for (const AnsweredPlan& row : call.rows) {
@@ -154,11 +183,14 @@ void note_details(ParallelCall& call) {
   const AnsweredPlan& first = call.rows.front();
   const parallel::KeptBytes bytes = parallel::kept_bytes(first.answer.plan.bytes);
   const double moments = parallel::moment_bytes(first.answer.plan);
+  const double together = bytes.total() + moments;
+  const double copies = copy_bytes(call, first);
   call.notes.push_back(fmt::format(
-      "Bytes of a parameter: weights {}, gradients {}, sums of gradients {}, the optimiser's copy "
-      "{}, its numbers {}; together {}.",
-      bytes.weights, bytes.gradients, bytes.main_gradients, bytes.master, moments,
-      bytes.total() + moments));
+      "Bytes of a parameter: weights {}{}, gradients {}, sums of gradients {}, the optimiser's "
+      "copy {}, its numbers {}; together {}{}.",
+      bytes.weights, copies > 0 ? fmt::format(" (in layers {} more, in few bits)", copies) : "",
+      bytes.gradients, bytes.main_gradients, bytes.master, moments, together,
+      copies > 0 ? fmt::format(" ({} in layers)", together + copies) : ""));
   std::vector<std::string_view> axes;
   std::ranges::transform(first.asked.order, std::back_inserter(axes), parallel::axis_name);
   call.notes.push_back(fmt::format(

@@ -15,6 +15,9 @@ model::parallel_time::RunsPlan runs_of(const ParallelCall& call);
 /// framework does not run as it is published, f32 without tf32, and allocators that wait.
 void note_limits(ParallelCall& call);
 
+/// Adds what products in 8 or 4 bits keep, for answers on memory.
+void note_few_bits(ParallelCall& call);
+
 /// Adds a note where the plans take more nodes than the cluster has.
 void note_more_nodes(const Cluster& cluster, ParallelCall& call);
 

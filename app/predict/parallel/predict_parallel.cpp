@@ -390,6 +390,7 @@ ExitCode PredictParallel::predict(const ParallelInputs& inputs,
   }
   const bool all_run = add_rows(answers, plans, inputs.ranks, call);
   note_limits(call);
+  if (inputs.memory || fits_) note_few_bits(call);
   if (!inputs.memory && !fits_) note_more_nodes(cluster, call);
   if (!inputs.tokens.empty()) {
     output.write(report::training_cost_document(costs_of(call, cluster, inputs)));

@@ -84,9 +84,11 @@ memory::MemorySetup setup_of_batches(const Setting& setting, const parallel::Par
   memory::MemorySetup setup = memory::setup_of_plan(stated, batches);
   setup.element = setting.rates.element_bytes;
   setup.operand = few_bit_bytes(setting.rates.precision);
-  // by rows for forward and by columns for backward
-  if (setting.family->copies_weights && !plan.bytes.weights)
+  // by rows for forward and by columns for backward; another number of bytes says them all
+  const double usual = setting.family->state_bytes.weights;
+  if (setting.family->copies_weights && plan.bytes.weights.value_or(usual) == usual) {
     setup.operand_weights = 2 * setup.operand;
+  }
   setup.imbalance = setting.constants.imbalance;
   setup.fused_attention = setting.attention != AttentionKernel::in_memory;
   if (plan.zero >= 3 && plan.recompute == parallel::Recompute::selective) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "model/memory/kept_activations.hpp"
@@ -216,14 +217,17 @@ TEST(MemoryProperties, CopiesOfWeightsAreThoseOfLayersUnlessTheyAreSharded) {
     MemorySetup setup = random.setup();
     const auto weights = [&](double copies) {
       setup.operand_weights = copies;
-      return rank_memory(shape, setup, live_tensors())
-          .stages[0]
-          .parts(MemoryMoment::update)[MemoryKind::weights];
+      const StageMemory first = rank_memory(shape, setup, live_tensors()).stages[0];
+      return std::pair{first.parts(MemoryMoment::update)[MemoryKind::weights], first.weight_copies};
     };
     const double layers = static_cast<double>(shape.layers) / setup.stages;
     const RankParameters held = layer_parameters(shape, setup.tensor, setup.experts, 0, layers);
     const double copies = setup.zero < 3 ? 2 * held.total() : 0;
-    EXPECT_NEAR(weights(2) - weights(0), copies, 1e-6 * weights(0)) << seed;
+    const auto [without, none] = weights(0);
+    const auto [with, kept] = weights(2);
+    EXPECT_NEAR(with - without, copies, 1e-6 * without) << seed;
+    EXPECT_NEAR(kept, copies, 1e-6 * without) << seed;
+    EXPECT_EQ(none, 0) << seed;
   }
 }
 

@@ -11,7 +11,8 @@
 namespace dlscale::model::parallel_time {
 namespace {
 
-/// Megatron-Core keeps copies of weights in 8 bits. Those of NeMo are in 8 bits themselves.
+/// Megatron-Core keeps copies of weights in 8 bits, unless a plan states other bytes than its own.
+/// Those of NeMo are in 8 bits themselves.
 TEST(PlanMemory, HoldsCopiesOfWeightsInFewBits) {
   const auto copies = [](const char* framework, const char* precision, const char* plan) {
     cases::ScalingCase training = training_of("8B-dp8-H100-SXM5-80GB-bf16");
@@ -23,7 +24,8 @@ TEST(PlanMemory, HoldsCopiesOfWeightsInFewBits) {
   };
   EXPECT_EQ(copies("megatron-core", "bf16", "data=8,zero=1"), 0);
   EXPECT_EQ(copies("megatron-core", "fp8", "data=8,zero=1"), 2);
-  EXPECT_EQ(copies("megatron-core", "fp8", "data=8,zero=1,weight_bytes=2"), 0);
+  EXPECT_EQ(copies("megatron-core", "fp8", "data=8,zero=1,weight_bytes=2"), 2);
+  EXPECT_EQ(copies("megatron-core", "fp8", "data=8,zero=1,weight_bytes=4"), 0);
   EXPECT_EQ(copies("nemo", "fp8", "data=8,zero=1"), 0);
 }
 
