@@ -248,6 +248,7 @@ memory::MemorySetup memory_setup_of(const Setting& setting, const NumberedPlan& 
   const auto count = static_cast<std::int64_t>(std::min(sizes.micro_batches, most_micro_batches));
   memory::MemorySetup setup = setup_of_batches(setting, numbered.plan, {{}, count});
   setup.micro_batch = sizes.micro_batch;
+  setup.offloaded = numbered.offloaded;
   setup.stage_layers.assign(sizes.stage_layers.begin(), sizes.stage_layers.end());
   return setup;
 }

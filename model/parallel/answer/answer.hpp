@@ -90,6 +90,7 @@ struct NumberedPlan {
   parallel::ParallelPlan plan = {};  ///< schedule, and what memory depends on beside sizes
   std::string framework = {};        ///< free text
   bool is_family_named = true;       ///< a family names the framework
+  double offloaded = 0;              ///< 0 … 1: part of kept activations in the host's memory
 };
 
 /// The same inputs from numbers, of whose micro-batches a sample may be a part.

@@ -139,10 +139,11 @@ constexpr std::array recompute_keys{
     RecomputeKey{"none", &RecomputeChances::none},
     RecomputeKey{"selective", &RecomputeChances::selective},
     RecomputeKey{"full", &RecomputeChances::full},
-    RecomputeKey{"offloaded", &RecomputeChances::offloaded},
+    RecomputeKey{"unstated", &RecomputeChances::unstated},
 };
 
 constexpr NumberRange positive{1e-9, 1e6};
+constexpr NumberRange chances{1e-9, 1};
 
 template <class Keys>
 std::vector<std::string_view> names_of(const Keys& keys) {
@@ -162,13 +163,14 @@ void read_fitted(const ConfigMap& map, ParallelTimeFile& read) {
 
 /// Constants with a value and a source each.
 template <class Keys, class Constants>
-void read_sourced(const ConfigMap& map, const Keys& keys, Constants& read) {
+void read_sourced(const ConfigMap& map, const Keys& keys, Constants& read,
+                  NumberRange range = positive) {
   map.allow_only(names_of(keys));
   for (const ConstantKey<Constants>& one : keys) {
     const ConfigMap fixed = map.map(one.key);
     fixed.allow_only({"value", "source"});
     static_cast<void>(fixed.name("source"));
-    read.*one.value = fixed.number("value", positive);
+    read.*one.value = fixed.number("value", range);
   }
 }
 
@@ -254,7 +256,8 @@ Family read_traits(const ConfigMap& map) {
   map.allow_only({"name",      "words",       "memory",       "runs",           "norms",
                   "copies",    "activation",  "launches",     "loss",           "states",
                   "attention", "compiles",    "overlaps",     "newer",          "tensor_overlap",
-                  "one_queue", "ties_tables", "frees_blocks", "copies_weights", "fitted"});
+                  "one_queue", "ties_tables", "frees_blocks", "copies_weights", "offloaded",
+                  "fitted"});
   Family read;
   read.own_work = read_work(map);
   read.state_bytes = read_states(map);
@@ -268,6 +271,7 @@ Family read_traits(const ConfigMap& map) {
   read.ties_tables = map.flag_or("ties_tables", false);
   read.frees_blocks = map.flag_or("frees_blocks", false);
   read.copies_weights = map.flag_or("copies_weights", false);
+  read.offloaded = map.number_or("offloaded", 0, {0, 1});
   read.fitted = map.flag_or("fitted", true);
   read.newer = map.text_or("newer", "");
   return read;
@@ -389,7 +393,7 @@ ParallelTimeFile load_parallel_times(const std::filesystem::path& path) {
   read_interval(file.map("interval"), read.interval);
   read_sourced(file.map("waiting"), waiting_keys, read.waiting);
   read_sourced(file.map("measured"), measured_keys, read.measured);
-  read_sourced(file.map("recompute"), recompute_keys, read.recompute);
+  read_sourced(file.map("recompute"), recompute_keys, read.recompute, chances);
   const ConfigMap compiled = file.map("compiled_steps");
   compiled.allow_only({"norms", "copies", "activation", "launches", "loss"});
   for (const ConfigMap& one : file.maps("families")) {

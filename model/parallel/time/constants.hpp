@@ -139,12 +139,13 @@ struct MeasuredConstants {
   double repetition = 1;        ///< 90 % of repeated iterations differ by less
 };
 
-/// Chances of what a run computes again, if it does not say it.
+/// Chances of what a run computes again, if it does not say it. Each counts by the chance that the
+/// run fits so, and by `unstated` more.
 struct RecomputeChances {
   double none = 1;
   double selective = 1;
   double full = 1;
-  double offloaded = 0;  ///< 0 … 1: part of kept activations that may be in the host's memory
+  double unstated = 0;  ///< that a run which does not fit leaves out how it did
 };
 
 /// Kernels of attention: `in_memory` writes scores to memory, all others are fused.
@@ -193,6 +194,8 @@ struct Family {
   bool ties_tables = false;     ///< words are decoded by the table that encodes them
   bool frees_blocks = false;    ///< a full allocator gives blocks back and asks for them again
   bool copies_weights = false;  ///< keeps copies of weights in 8 or 4 bits beside those in 16
+  double offloaded = 0;         ///< 0 … 1: part of kept activations in the host's memory, where a
+                                ///< run that does not say it may be short of memory
   bool fitted = true;           ///< trainings decided it
   std::string newer = {};       ///< family on Hopper and after, or in few bits; empty: this one
   /// The work of a step, which `compiled` says to be compiled or not.

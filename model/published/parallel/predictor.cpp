@@ -65,9 +65,11 @@ struct Way {
 
 /// Moves constants and the time to what given points say, as `predict --measured` does. Points of
 /// its own plan compute as much again as it does. A run that was published without its `recompute`
-/// is supposed not to wait for memory.
-Way way_of(const ParallelTimeFile& file, const ParallelTraining& training, Recompute recompute) {
+/// is supposed not to wait for memory. Its memory lacks activations that are `offloaded`, 0 … 1.
+Way way_of(const ParallelTimeFile& file, const ParallelTraining& training, Recompute recompute,
+           double offloaded = 0) {
   NumberedPlan numbered = training.numbered();
+  numbered.offloaded = offloaded;
   numbered.sizes.recompute = numbered.plan.recompute = recompute;
   const bool may_wait = training.is_recompute_known;
   std::vector<MeasuredPoint> points = training.given;
@@ -98,38 +100,26 @@ Way way_of(const ParallelTimeFile& file, const ParallelTraining& training, Recom
   return way;
 }
 
-/// The chance that a training fits, if it keeps part of its activations in the host's memory.
-double chance_to_fit(const ParallelTimeFile& file, const ParallelTraining& training,
-                     Recompute recompute, double offloaded) {
-  NumberedPlan numbered = training.numbered();
-  numbered.sizes.recompute = numbered.plan.recompute = recompute;
-  memory::MemorySetup setup = memory_setup_of(training.setting, numbered);
-  setup.offloaded = offloaded;
-  const memory::RankMemory memory = memory::rank_memory(training.setting.shape, setup,
-                                                        file.implementation_of(training.framework));
-  return chance_of(fit_question(memory, training.device_bytes));
-}
-
 /// The answers for all that may be computed again, weighted by the chance that each fits, and by
-/// the likelihood of given points of the plan. A training that is short of memory and does not
-/// compute all again keeps part of its activations elsewhere, which hardly slows it. Use alone
-/// decides where it fits in no way, and yet ran.
+/// the likelihood of given points of the plan. Families that offload keep part of the activations
+/// in the host's memory unless they compute all again, which hardly slows them. Use alone decides
+/// where a training fits in no way, and yet ran.
 MixedTime any_recompute(const ParallelTimeFile& file, const ParallelTraining& training) {
   const RecomputeChances& chances = file.recompute;
+  const double offloaded = training.setting.family->offloaded;
   const std::array<std::pair<Recompute, double>, 3> recomputes{
       {{Recompute::none, chances.none},
        {Recompute::selective, chances.selective},
        {Recompute::full, chances.full}}};
   std::array<Way, recomputes.size()> ways;
   std::array<PossibleTime, recomputes.size()> times;
-  constexpr double unstated = 1e-3;  // a judgement: plans that leave out how they fit
   double likeliest = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < recomputes.size(); ++i) {
     const auto& [recompute, use] = recomputes[i];
-    ways[i] = way_of(file, training, recompute);
+    ways[i] = way_of(file, training, recompute, recompute == Recompute::full ? 0 : offloaded);
     times[i] = possible_time(ways[i].answer);
-    const double offloaded = recompute == Recompute::full ? 0 : chances.offloaded;
-    times[i].weight = use * (chance_to_fit(file, training, recompute, offloaded) + unstated);
+    const FitQuestion fit = fit_question(ways[i].answer.memory, training.device_bytes);
+    times[i].weight = use * (chance_of(fit) + chances.unstated);
     likeliest = std::max(likeliest, ways[i].of_points);
   }
   if (training.is_given_plan) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -224,6 +225,18 @@ TEST(ParallelFit, WritesTheShippedFile) {
   const std::string shipped = read_file(find_config("models", "parallel"));
   const std::vector<std::string> names{"open_llm.jsonl", "open_hybrid_h100.jsonl"};
   EXPECT_EQ(fitted_text(shipped, fit, names), shipped);
+}
+
+TEST(ParallelTimeFile, RefusesPartsAndChancesAboveOne) {
+  const std::string shipped = read_file(find_config("models", "parallel"));
+  for (const std::string key : {"offloaded: 0.5", "unstated: {value: 0.001"}) {
+    std::string text = shipped;
+    const std::size_t at = text.find(key);
+    ASSERT_NE(at, std::string::npos) << key;
+    text.replace(at, key.size(), key.substr(0, key.rfind(' ')) + " 1.5");
+    const dlscale::test::TemporaryFolder folder;
+    EXPECT_THROW(load_parallel_times(folder.write("parallel.yaml", text)), ConfigError) << key;
+  }
 }
 
 TEST(FullMemory, SlowsNanotronAlone) {

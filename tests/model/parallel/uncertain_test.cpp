@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
@@ -100,6 +101,27 @@ TEST(UnknownRecomputation, FollowsTheChanceToFit) {
   }
   const KindsOfRecomputation short_of_memory = kinds_with(32);
   EXPECT_GT(short_of_memory.fullness(), short_of_memory.fullness_by_use() + 0.1);
+}
+
+/// Where memory is short, families that offload need compute less again. Others do not change.
+TEST(UnknownRecomputation, IsLessFullInFamiliesThatOffload) {
+  ParallelTimeFile without = parallel_times();
+  for (Family& one : without.families) one.offloaded = 0;
+  const auto greatest_gain = [&](const char* framework) {
+    cases::ScalingCase training = training_of("mosaic_llm_foundry");
+    training.run.framework = framework;
+    training.run.parallel.recompute = "unknown";
+    double greatest = 0;
+    for (const int micro_batch : {4, 8, 16, 32}) {
+      training.run.parallel.micro_batch = micro_batch;
+      const double longer =
+          predict(without, sheets(), std::array{training}).front().values.front()->value;
+      greatest = std::max(greatest, longer / seconds(training) - 1);
+    }
+    return greatest;
+  };
+  EXPECT_GT(greatest_gain("nemo"), 0.02);
+  EXPECT_EQ(greatest_gain("megatron-core"), 0);
 }
 
 TEST(MemoryNeed, FallsWithRecomputation) {
