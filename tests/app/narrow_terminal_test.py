@@ -38,7 +38,9 @@ class NarrowTerminal(ProgramTest):
     def widest(self, columns, words):
         result = run(*words, variables={"COLUMNS": str(columns)})
         self.assertEqual(result.returncode, 0, result.stderr)
-        return max(result.stdout.splitlines(), key=len)
+        # A word, such as a plan, cannot break: a shell would read two.
+        lines = [line for line in result.stdout.splitlines() if len(line.removesuffix(" \\").split()) > 1]
+        return max(lines, key=len)
 
     def test_eighty_columns_are_enough(self):
         for words in QUESTIONS:

@@ -302,7 +302,7 @@ class Report(ProgramTest):
         products = self.folder / "gemm.jsonl"
         measured = run("bench", "gemm", "--backend", BACKEND, "--sizes", "8x8x8", *FEW, "-o", products)
         self.assertEqual(measured.returncode, 0, measured.stderr)
-        for results, said in ((empty, "no result file"), (products, "nothing among them")):
+        for results, said in ((empty, "no result file"), (products, "hold nothing that a page shows without one")):
             refused = self.report(results)
             self.assertEqual(refused.returncode, 2, refused.stderr)
             self.assertIn(said, refused.stderr)
