@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -141,6 +144,33 @@ const json& largest_fitting(const json& trainings) {
     if (fits && one.at("batch") > largest->at("batch")) largest = &one;
   }
   return *largest;
+}
+
+/// Fits a machine to the folders of these files; of several compute backends, which one machine
+/// cannot mix, to that of the most benchmarks, then of the most rows.
+std::string fit_command(const std::string& folders, std::span<const ResultFile> files) {
+  struct Extent {
+    std::set<std::string> benchmarks;
+    std::size_t rows = 0;
+  };
+  std::map<std::string, Extent> backends;
+  for (const ResultFile& file : files) {
+    for (const Measurement& row : file.measurements) {
+      const auto backend = row.axes.find("backend");
+      if (backend == row.axes.end()) continue;
+      Extent& extent = backends[backend->second];
+      extent.benchmarks.insert(row.benchmark);
+      ++extent.rows;
+    }
+  }
+  std::string choice;
+  if (backends.size() > 1) {
+    const auto size_of = [](const auto& one) {
+      return std::pair(one.second.benchmarks.size(), one.second.rows);
+    };
+    choice = " --backend " + shell_word(std::ranges::max_element(backends, {}, size_of)->first);
+  }
+  return fmt::format("dlscale calibrate {}{} -o machine.json", folders, choice);
 }
 
 /// Whether a suite has cells to run again or still to run.
@@ -370,14 +400,14 @@ std::vector<NextStep> steps_of_side_by_side(const std::vector<std::string>& sour
   const std::string report = fmt::format("dlscale report {} --side-by-side", shell_line(sources));
   return {{"Keep every time for a spreadsheet, the fastest of each training first:",
            report + " --format csv -o page > side_by_side.csv"},
-          {"Keep it for plots/side_by_side.py, which draws one slide:",
-           report + " --format json -o page > side_by_side.json"},
+          {"Draw it as a slide:", report + " -o page --picture summary.png"},
           {"See what one of them holds alone:",
            fmt::format("dlscale report {} -o page", shell_word(sources.front()))}};
 }
 
 std::vector<NextStep> steps_of_validation(ExitCode verdict, const std::string& machine,
-                                          const std::vector<std::string>& results) {
+                                          const std::vector<std::string>& results,
+                                          std::span<const ResultFile> files) {
   const std::string folders = shell_line(results);
   std::vector<NextStep> steps;
   if (verdict == ExitCode::ok) {
@@ -385,8 +415,7 @@ std::vector<NextStep> steps_of_validation(ExitCode verdict, const std::string& m
                      fmt::format("dlscale predict --network resnet50 --machine {} --ranks 1..64:x2",
                                  shell_word(machine))});
   } else {
-    steps.push_back({"Measure the parts again on a quiet machine, and fit anew:",
-                     fmt::format("dlscale calibrate {} -o machine.json", folders)});
+    steps.push_back({"Fit a machine anew to these results:", fit_command(folders, files)});
   }
   steps.push_back({"Follow the measurements from commit to commit:",
                    fmt::format("dlscale history add {} --store perf-history", folders)});
@@ -405,12 +434,13 @@ std::vector<NextStep> steps_of_results(const report::ReportInput& input, const s
   }
   std::vector<NextStep> further =
       input.trained
-          ? steps_of_validation(exit_code(input.validation, input.limits), machine, results)
-          : std::vector<NextStep>{{"Predict trainings from these measurements:",
-                                   fmt::format("dlscale calibrate {} -o machine.json", folders)},
-                                  {"Compare them with those of another version or machine:",
-                                   fmt::format("dlscale compare {} OTHER", folders),
-                                   {"OTHER"}}};
+          ? steps_of_validation(exit_code(input.validation, input.limits), machine, results,
+                                input.results)
+          : std::vector<NextStep>{
+                {"Predict trainings from these measurements:", fit_command(folders, input.results)},
+                {"Compare them with those of another version or machine:",
+                 fmt::format("dlscale compare {} OTHER", folders),
+                 {"OTHER"}}};
   std::ranges::move(further, std::back_inserter(steps));
   return steps;
 }

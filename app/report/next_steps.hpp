@@ -1,8 +1,10 @@
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/results/measurement.hpp"
 #include "regression/gate/gate_report.hpp"
 #include "report/answers/answer_json.hpp"
 #include "report/page/page.hpp"
@@ -55,8 +57,10 @@ std::vector<report::NextStep> steps_of_gate(const regression::GateReport& gate,
 std::vector<report::NextStep> steps_of_side_by_side(const std::vector<std::string>& sources);
 
 /// For training runs of these results that were held against predictions by a machine file.
+/// `files` are of the folders `results`.
 std::vector<report::NextStep> steps_of_validation(ExitCode verdict, const std::string& machine,
-                                                  const std::vector<std::string>& results);
+                                                  const std::vector<std::string>& results,
+                                                  std::span<const ResultFile> files);
 
 /// For results, with or without training runs; `machine` is the file of theirs that predicts.
 std::vector<report::NextStep> steps_of_results(const report::ReportInput& input,

@@ -1,6 +1,7 @@
 """Answers are read from the top: the verdict with its interval, tables, and what to do next, which runs as typed."""
 
 import os
+import pathlib
 import re
 import shlex
 
@@ -16,11 +17,11 @@ ANSWERS = [
     ([*CNN, "--ranks", 8, "--explain"], "bounds resnet50 on 8 ranks"),
     ([*CNN, "--ranks", 8, "--layers"], None),
     ([*CNN, "--ranks", 8, "--epochs", 90], r"^Least: .* \(90 % interval .* to .*\)\."),
-    ([*CNN, "--ranks", "1,8", "--memory"], r"a rank needs .* \(90 % interval .* to .*\) of "),
+    ([*CNN, "--ranks", "1,8", "--memory"], r"a rank needs .* \(least to most .* to .*\) of "),
     ([*CNN, "--out-of-core"], r"^The quickest policy that fits is "),
     ([*CNN[:5], "--batch", "32,64", "--ranks", "1,8"], r"images/s on 8 ranks: .*\(90 % interval "),
-    (LLM, r"tokens/s on 16 ranks: an iteration takes .* \(90 % interval .* to .*\), bound by .*; "),
-    ([*LLM, "--memory"], r"a rank needs .* \(90 % interval .* to .*\) of "),
+    (LLM, r" on 16 ranks, an iteration takes .* \(90 % interval .* to .*\), .* tokens/s, bound by .*; "),
+    ([*LLM, "--memory"], r"each rank needs .* \(90 % interval .* to .*\) of "),
     ([*LLM, "--explain"], "16 GPUs"),
     (STAGES, r"images/s on 8 GPUs by .*: an iteration takes .* \(90 % interval "),
     ([*STAGES, "--memory"], None),
@@ -67,6 +68,22 @@ class AnswerOrder(ProgramTest):
                 with self.subTest(words=words, command=command):
                     result = run(*command)
                     self.assertIn(result.returncode, (0, 1), result.stderr)
+
+    def test_a_machine_is_fitted_to_one_backend_of_several(self):
+        measured = pathlib.Path(self.root).resolve() / "results/epyc-2vcpu/2026-11-22-conv"
+        files = [measured / f"{name}.jsonl.gz" for name in ("crossover", "memory")]
+        asked = run("report", *files, "-o", self.folder / "page")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        [fit] = [command for command in self.commands(asked.stdout) if command[0] == "calibrate"]
+        self.assertEqual(fit[3:5], ["--backend", "onednn"])
+        fitted = run(*fit[:-1], self.folder / "machine.json")
+        self.assertEqual(fitted.returncode, 0, fitted.stderr)
+
+    def test_programs_that_the_steps_name_exist(self):
+        root = pathlib.Path(self.root)
+        text = (root / "app/report/next_steps.cpp").read_text(encoding="utf-8")
+        for name in re.findall(r"\b(?:plots|scripts)/[\w./]*\w", text):
+            self.assertTrue((root / name).exists(), name)
 
     def test_quiet_keeps_the_answer_alone(self):
         for words in (ANSWERS[0][0], LLM, ANSWERS[-1][0]):
