@@ -199,8 +199,13 @@ void TrainingOptions::declare_training(CLI::App& verb) {
           [this](const std::string& text) {
             if (text == "fp8" || text == "fp4") {
               few_bits = text;
-            } else {
+              return;
+            }
+            try {
               run.dtype = parse_dtype(text);
+            } catch (const ConfigError& error) {
+              throw ConfigError(fmt::format(
+                  "{} Plans of decoders (--parallel) also take fp8 and fp4.", error.what()));
             }
           },
           "Precision; plans of decoders also fp8, fp4")
