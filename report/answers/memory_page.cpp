@@ -29,8 +29,9 @@ struct MemoryRow {
   double total = 0;  ///< bytes
   std::optional<double> low = {};
   std::optional<double> high = {};
-  double device = 0;      ///< bytes that a process can allocate; 0 if unknown
-  std::string fits = {};  ///< empty for stages that are not the fullest of their plan
+  double device = 0;        ///< bytes that a process can allocate; 0 if unknown
+  std::string fits = {};    ///< empty for stages that are not the fullest of their plan
+  std::string caveat = {};  ///< framework_clause()
 };
 
 /// A change by which a plan fits.
@@ -86,14 +87,16 @@ MemoryRow row_of_training(const json& one) {
 
 MemoryRow row_of_plan(const json& plan) {
   const double need = plan.at("memory_bytes").get<double>();
-  return {"each rank",
+  const auto stage = plan.find("fullest_stage");
+  return {stage == plan.end() ? "each rank" : "stage " + stage->dump(),
           plan_words(plan),
           {{"memory", need}},
           need,
           number_in(plan, "memory_low_bytes"),
           number_in(plan, "memory_high_bytes"),
           plan.at("device_memory_bytes").get<double>(),
-          plan.at("fits").get<std::string>()};
+          plan.at("fits").get<std::string>(),
+          framework_clause(plan)};
 }
 
 /// A stage at a moment. Stages that CNNs are cut into count from 0 and have one moment.
@@ -126,6 +129,7 @@ void append_stages(std::vector<MemoryRow>& all, const json& plan) {
   MemoryRow& fullest = *std::ranges::max_element(rows, {}, &MemoryRow::total);
   const MemoryRow whole = row_of_plan(plan);
   fullest.fits = whole.fits;
+  fullest.caveat = whole.caveat;
   fullest.low = whole.low;
   fullest.high = whole.high;
   std::ranges::move(rows, std::back_inserter(all));
@@ -312,10 +316,11 @@ Table remedies_table(const std::vector<MemoryRemedy>& remedies) {
 /// "82.1 GB (90 % interval 72.3 GB to 96.3 GB) of 85.5 GB".
 std::string need_of(const MemoryAnswer& all, const MemoryRow& row) {
   const std::string interval = interval_of_row(row);
-  return fmt::format("{}{}{}", gigabytes(row.total),
+  return fmt::format("{}{}{}{}", gigabytes(row.total),
                      interval.empty() ? "" : fmt::format(" ({} {})", all.range(), interval),
                      row.device > 0 ? " of " + gigabytes(row.device)
-                                    : "; the cluster states no memory of its devices");
+                                    : "; the cluster states no memory of its devices",
+                     row.caveat);
 }
 
 /// The answer about one batch or plan.
@@ -367,6 +372,7 @@ Page page_of_memory(const json& answer, const MemoryAnswer& all) {
                   asked.at("cluster").get<std::string>());
   page.verdict = memory_verdict(all, row);
   page.tone = tone_of_fit(row.fits);
+  if (page.tone == Tone::good && !row.caveat.empty()) page.tone = Tone::caution;
   page.tiles = memory_tiles(all, row);
   page.data = Badge{Tone::caution, "Usable", "predicted from the network and its framework."};
   if (auto figure = kinds_figure(all)) {

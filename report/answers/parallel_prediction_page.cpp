@@ -209,10 +209,10 @@ std::string verdict_of_plans(const json& plans, const json& best) {
                         : fits == "yes"   ? "Fastest of those that fit is"
                         : fits == "no"    ? "None fits; fastest is"
                                           : "None surely fits; fastest of those that may is";
-  return fmt::format("{} {} on {}{} an iteration takes {}, {}, bound by {}; {}.", opening,
+  return fmt::format("{} {} on {}{} an iteration takes {}, {}, bound by {}; {}{}.", opening,
                      plan_words(best), ranks_text(best), plans.size() == 1 ? "," : ":",
                      iteration_text(best), throughput_text(best), best.at("bound").get<std::string>(),
-                     fit_clause(best));
+                     fit_clause(best), framework_clause(best));
 }
 
 Page page_of_plans(const json& answer) {
@@ -224,7 +224,9 @@ Page page_of_plans(const json& answer) {
       fmt::format("How fast does {} train on {}?", best.at("network").get<std::string>(),
                   best.at("cluster").get<std::string>());
   page.verdict = verdict_of_plans(plans, best);
-  page.tone = best.at("fits").get<std::string>() == "no" ? Tone::bad : Tone::plain;
+  page.tone = best.at("fits").get<std::string>() == "no" ? Tone::bad
+              : framework_clause(best).empty()           ? Tone::plain
+                                                         : Tone::caution;
   page.tiles = tiles_of_plan(best);
   page.data = sheet_badge(answer, best);
   page.data_section = "notes";

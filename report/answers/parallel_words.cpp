@@ -49,6 +49,13 @@ std::string iteration_ends(const nlohmann::json& plan) {
   return ends.empty() ? "no interval" : ends + " (90 %)";
 }
 
+std::string framework_clause(const nlohmann::json& plan) {
+  const auto title = plan.find("not_run_by");
+  return title == plan.end()
+             ? ""
+             : fmt::format("; {} as published does not run this plan", title->get<std::string>());
+}
+
 std::string gigabytes(double bytes) {
   return significant(giga_bytes * bytes, 3) + " GB";
 }

@@ -22,6 +22,9 @@ std::string iteration_text(const nlohmann::json& plan);
 /// "1.52 s to 2.72 s (90 %)"; "no interval" if an end is null.
 std::string iteration_ends(const nlohmann::json& plan);
 
+/// "; torchtitan as published does not run this plan"; empty if the framework of the plan does.
+std::string framework_clause(const nlohmann::json& plan);
+
 /// "27.99 GB".
 std::string gigabytes(double bytes);
 

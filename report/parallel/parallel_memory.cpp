@@ -216,6 +216,7 @@ Json remedies_object(const std::vector<Remedy>& remedies) {
 Json plan_object(const ParallelRow& row, const std::vector<Remedy>& remedies) {
   Json object =
       object_of(joined<ParallelRow>({parallel_question_fields(), parallel_memory_fields()}), row);
+  add_caveats(object, row);
   object["would_fit"] = remedies_object(remedies);
   return object;
 }

@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "core/text/numbers.hpp"
+#include "model/parallel/search/framework_ways.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -59,6 +60,9 @@ ParallelRow row_of(const ComparedPlans& plans, const AnsweredPlan& from) {
   row.parts = step_parts(from.setting, from.answer);
   row.bound = bound_of(row.parts, from.answer.sizes);
   row.memory = model::parallel_time::fit_question(from.answer.memory, from.hardware.memory);
+  row.stages = from.answer.plan.stages;
+  const auto* const ways = model::parallel_search::ways_of(question.framework);
+  if (ways != nullptr && !ways->runs(from.asked)) row.not_run_by = ways->title;
   return row;
 }
 
@@ -110,6 +114,11 @@ Fields<ParallelRow> parallel_question_fields() {
           {"family", key, &ParallelRow::family},
           {"micro_batch", key, &ParallelRow::micro_batch},
           {"micro_batches", key, &ParallelRow::micro_batches}};
+}
+
+void add_caveats(Json& object, const ParallelRow& row) {
+  if (row.stages > 1) object["fullest_stage"] = row.memory.stage + 1;
+  if (!row.not_run_by.empty()) object["not_run_by"] = row.not_run_by;
 }
 
 Fields<ParallelRow> parallel_memory_fields() {

@@ -33,6 +33,8 @@ struct ParallelRow {
   model::parallel_time::StepParts parts = {};
   std::string bound;
   model::parallel_time::FitQuestion memory = {};
+  int stages = 1;
+  std::string not_run_by;  ///< title of the framework if it does not run the plan as published
   [[nodiscard]] double tokens_per_s() const {
     return static_cast<double>(global_batch * sequence) / seconds;
   }
@@ -46,6 +48,9 @@ std::vector<std::string> plan_labels(const model::parallel_time::ComparedPlans& 
 
 /// The question for programs: "network" to "micro_batches".
 Fields<ParallelRow> parallel_question_fields();
+
+/// Adds to the JSON of a row: "fullest_stage" from 1 where there are several, and "not_run_by".
+void add_caveats(Json& object, const ParallelRow& row);
 
 /// Memory of the fullest GPU for programs: "memory_bytes" to "fits".
 Fields<ParallelRow> parallel_memory_fields();

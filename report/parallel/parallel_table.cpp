@@ -123,6 +123,7 @@ Json plans_json(const std::vector<ParallelRow>& rows,
                 const std::vector<model::parallel_time::AnsweredPlan>& answered) {
   Json plans = list_of(fields_for_programs(), rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    add_caveats(plans[i], rows[i]);
     if (answered[i].asked.stages == 1) continue;
     plans[i]["pipeline"] = pipeline_json(timeline_of(answered[i]));
   }

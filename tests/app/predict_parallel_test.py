@@ -77,6 +77,19 @@ class PredictParallel(ProgramTest):
         self.assertIn("Megatron-LM as published does not run this plan", text)
         self.assertNotIn("as published", self.answered(*words, PLAN))
 
+    def test_verdicts_name_a_framework_that_does_not_run_the_plan(self):
+        words = [*LLAMA, "--ranks", 64, "--parallel", PLAN, "--framework"]
+        for asked in ([], ["--memory"], ["--fits"]):
+            verdict = " ".join(run(*words, "torchtitan", *asked).stdout.partition("\n\n")[0].split())
+            self.assertTrue(verdict.endswith("; torchtitan as published does not run this plan."), verdict)
+            self.assertNotIn("as published", run(*words, "megatron", *asked).stdout)
+
+    def test_only_the_fullest_stage_needs_the_memory_of_the_verdict(self):
+        words = [*LLAMA, "--ranks", 64, "--parallel", PLAN]
+        kept, fits = (run(*words, asked).stdout.partition("\n\n")[0] for asked in ("--memory", "--fits"))
+        self.assertIn("a rank of stage 1 needs", " ".join(fits.split()))
+        self.assertEqual(fits, kept)
+
     def test_plain_answers_of_decoders_name_the_model_of_plans(self):
         words = ["predict", "--network", "gpt2_xl", "--cluster", "dgx_h100", "--ranks", 8]
         text = " ".join(self.answered(*words, "--dtype", "bf16", "--batch", 4).split())
@@ -246,6 +259,8 @@ class PredictParallel(ProgramTest):
         self.assertLess(fast["t_iter_s"], slow["t_iter_s"])
         self.assertEqual(fast["dtype"], "fp8")
         self.assert_refused(run("predict", "--network", "resnet50", "--cluster", "dgx_h100", "--ranks", 8, "--dtype", "fp8"), 2, "--dtype fp8")
+        fp3 = [word if word != "bf16" else "fp3" for word in LLAMA]
+        self.assert_refused(run(*fp3, "--parallel", PLAN), 2, '"fp3" is not a precision', "also take fp8 and fp4")
         a100 = ["predict", "--network", "llama2_7b", "--cluster", "dgx_a100", "--global-batch", 64, "--parallel", "data=8,micro_batch=1"]
         self.assert_refused(run(*a100, "--dtype", "fp8"), 2, "no peak in 8 bits")
         self.assertEqual(self.plans(*a100)[0]["dtype"], "bf16")
