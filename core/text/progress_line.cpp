@@ -18,6 +18,11 @@ constexpr std::chrono::seconds between_plain_lines{30};
 
 constexpr std::size_t usual_columns = 80;
 
+/// Standard error may be a stream of the program's own, which states no descriptor.
+int descriptor_of(std::FILE* to) {
+  return to == stderr ? STDERR_FILENO : ::fileno(to);
+}
+
 }  // namespace
 
 std::string fitted(const std::string& text, std::size_t columns) {
@@ -50,7 +55,7 @@ void ProgressLine::show(const std::string& text) {
   if (kind_ == Kind::silent) return;
   if (kind_ == Kind::terminal) {
     clear();
-    fmt::print(to_, "{}", fitted(text, terminal_width(::fileno(to_)).value_or(usual_columns)));
+    fmt::print(to_, "{}", fitted(text, terminal_width(descriptor_of(to_)).value_or(usual_columns)));
     std::fflush(to_);
     shows_ = true;
     return;
