@@ -245,7 +245,7 @@ TEST(ParallelPlanPage, SaysWhatAWholeTrainingTakes) {
                           {"price", 2500}}};
   const std::string verdict = parallel_plan_page(answer.dump(), "plan.json").page.verdict;
   EXPECT_TRUE(verdict.ends_with(
-      " The whole training takes 10.0 days (90 % interval 9.00 to 11.0 days), for 2,500."))
+      " The whole training takes 10.0 days (90 % interval 9.00 to 11.0 days), at a cost of 2,500."))
       << verdict;
 }
 
@@ -291,7 +291,7 @@ TEST(PlanPage, NamesSettingsInTheVerdictTheTableAndThePoints) {
                               {"simulated_because", nlohmann::json::array()}};
   const Page page = plan_page(answer.dump(), "plan.json").page;
   expect_first_screen(page);
-  EXPECT_TRUE(contains(page.verdict, "schedule bucketed, buckets of 2.00 MiB: 90.0 epochs take "))
+  EXPECT_TRUE(contains(page.verdict, "schedule bucketed, buckets of 2.00 MiB: 90 epochs take "))
       << page.verdict;
   const Table& points = page.figures.front().data;
   EXPECT_EQ(cell(points, 0, "choice"), "1 rank, batch 32, bucketed");
