@@ -136,9 +136,6 @@ model::TrainingPlan sample_plan() {
 TEST(PlanTable, TellsTheBestTheFrontAndTheNeighbours) {
   const Document document = plan_document(sample_plan());
   expect_well_made(document);
-  EXPECT_EQ(document.lead,
-            "8 ranks with 32 images each by bucketed at 4.00 MiB: 2 h, 16.00 hours of a rank, for "
-            "32.00");
   ASSERT_EQ(document.tables.size(), 3U);
   const Table& best = document.tables[0];
   EXPECT_EQ(best.rows.size(), 2U);
