@@ -19,7 +19,7 @@ namespace dlscale::app {
 /// Throws ConfigError if `output` is a file, and not a model of kernels. "-" is standard output.
 void refuse_other_than_kernels(const std::string& output);
 
-/// A callback that is told how many of all fits are made.
+/// A callback for the number of fits that are made, of all.
 using FitsProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 /// Shows that on standard error, with the time left.

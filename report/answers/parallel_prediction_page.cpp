@@ -188,7 +188,7 @@ Table plans_table(const json& plans) {
   return table;
 }
 
-/// What each stage of a pipeline does; empty without stages.
+/// The times and messages of each stage of a pipeline; empty without stages.
 std::vector<Table> stage_tables(const json& plans) {
   std::vector<Table> tables;
   for (const json& plan : plans) {

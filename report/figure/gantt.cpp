@@ -56,7 +56,7 @@ std::vector<Frame> frames_of(const Gantt& chart, double factor) {
   return frames;
 }
 
-/// What of a box is within a frame, px. It is empty where nothing is.
+/// The part of a box that is within a frame, px; empty if none is.
 struct Stretch {
   double from = 0;
   double to = 0;

@@ -314,7 +314,7 @@ void draw_sweep(Canvas& canvas, const Frame& frame, const Sweep& sweep, std::siz
   }
 }
 
-/// What a panel says above its frame.
+/// The heading above the frame of a panel.
 struct SweepRows {
   std::vector<std::string> names = {};      ///< of sweeps; repeated ones share a colour
   std::set<std::vector<double>> told = {};  ///< capacities that the system reports

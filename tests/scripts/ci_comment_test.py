@@ -254,7 +254,7 @@ class GitLab(CommentTest):
 
     def test_a_picture_is_kept_by_the_host_and_shown_below_the_text(self):
         picture = self.folder / "summary.png"
-        self.assertEqual(self.note(picture).returncode, 0, "no picture is no error")
+        self.assertEqual(self.note(picture).returncode, 0, "the comment does not need a picture")
         picture.write_bytes(self.PICTURE)
         self.host.answers["/projects/4/uploads"] = {"markdown": "![summary](/uploads/1/summary.png)"}
         done = self.note(picture)

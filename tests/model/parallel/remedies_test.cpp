@@ -12,7 +12,7 @@ namespace dlscale::model::parallel_time {
 namespace {
 
 /// Megatron-Core keeps copies of weights in 8 bits, unless a plan states other bytes than its own.
-/// Those of NeMo are in 8 bits themselves.
+/// The weights of NeMo are in 8 bits themselves.
 TEST(PlanMemory, HoldsCopiesOfWeightsInFewBits) {
   const auto copies = [](const char* framework, const char* precision, const char* plan) {
     cases::ScalingCase training = training_of("8B-dp8-H100-SXM5-80GB-bf16");
