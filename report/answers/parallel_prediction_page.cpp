@@ -211,8 +211,8 @@ std::string verdict_of_plans(const json& plans, const json& best) {
                                           : "None surely fits; fastest of those that may is";
   return fmt::format("{} {} on {}{} an iteration takes {}, {}, bound by {}; {}{}.", opening,
                      plan_words(best), ranks_text(best), plans.size() == 1 ? "," : ":",
-                     iteration_text(best), throughput_text(best), best.at("bound").get<std::string>(),
-                     fit_clause(best), framework_clause(best));
+                     iteration_text(best), throughput_text(best),
+                     best.at("bound").get<std::string>(), fit_clause(best), framework_clause(best));
 }
 
 Page page_of_plans(const json& answer) {
