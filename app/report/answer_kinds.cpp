@@ -128,7 +128,7 @@ void open_like_page(report::Document& answer) {
   const std::string text = answer.json();
   const auto* const kind = std::ranges::find(answer_kinds, schema, &AnswerKind::schema);
   if (kind == answer_kinds.end()) {
-    answer.next = steps_to_type(steps_of_details(schema, text));
+    answer.next = steps_to_type(steps_of_details(text));
     return;
   }
   const AnswerPage made = answer_page(*kind, text, "the answer");

@@ -302,21 +302,17 @@ std::vector<NextStep> steps_of_explanation(const std::string& text) {
           {"See what a rank keeps in memory:", with_plan(*asked, memory_of_plan) + " --memory"}};
 }
 
-std::vector<NextStep> steps_of_details(const std::string& schema, const std::string& text) {
+std::vector<NextStep> steps_of_details(const std::string& text) {
   std::optional<AskedOptions> asked = asked_of(text);
-  if (!asked || !asked->has("network") || schema == "dlscale.branch_prediction") return {};
+  if (!asked || !asked->has("network")) return {};
   if (!asked->has("ranks")) asked->set("ranks", "1");
   const bool is_plan = asked->has("parallel");
   const std::string question =
       is_plan ? with_plan(*asked, time_of_plan) : predict(*asked, time_of_network);
-  std::vector<NextStep> steps;
-  if (schema != "dlscale.stages") {
-    steps.push_back({"See how fast it is:", question});
-  }
-  if (!asked->has("explain")) {
-    steps.push_back({"See what would shorten an iteration:", question + " --explain"});
-  }
-  if (!asked->has("memory") && !asked->has("out-of-core")) {
+  std::vector<NextStep> steps{
+      {"See how fast it is:", question},
+      {"See what would shorten an iteration:", question + " --explain"}};
+  if (!asked->has("out-of-core")) {
     steps.push_back(
         {"See what a rank keeps in memory:",
          (is_plan ? with_plan(*asked, memory_of_plan) : predict(*asked, memory_of_network)) +

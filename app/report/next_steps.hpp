@@ -35,8 +35,8 @@ std::vector<report::NextStep> steps_of_branches(const std::string& text);
 /// For the JSON of predict --explain.
 std::vector<report::NextStep> steps_of_explanation(const std::string& text);
 
-/// For answers of predict without a page, such as layers and costs; `schema` is their kind.
-std::vector<report::NextStep> steps_of_details(const std::string& schema, const std::string& text);
+/// For answers of predict without a page, such as layers and costs.
+std::vector<report::NextStep> steps_of_details(const std::string& text);
 
 /// The files or folders that were compared.
 struct ComparedSides {
