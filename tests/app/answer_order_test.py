@@ -5,7 +5,7 @@ import pathlib
 import re
 import shlex
 
-from program import ProgramTest, main, run, start
+from program import ProgramTest, main, on_terminal, run
 
 CNN = ["predict", "--network", "resnet50", "--cluster", "dgx_h100", "--batch", 256, "--dtype", "bf16"]
 LLM = ["predict", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 16, "--parallel", "tensor=2,zero=1,micro_batch=1"]
@@ -104,18 +104,8 @@ class AnswerOrder(ProgramTest):
         words = [*CNN, "--ranks", "1,2,4,8"]
         self.assertNotIn("│", self.ask(words))
         for variables, drawn in (({"LC_ALL": "C.UTF-8"}, True), ({"LC_ALL": "C"}, False)):
-            reader, writer = os.openpty()
-            process = start(*words, variables={"COLUMNS": "100", **variables}, stdout=writer)
-            os.close(writer)
-            text = b""
-            try:
-                while part := os.read(reader, 65536):
-                    text += part
-            except OSError:  # Linux: the other end is closed
-                pass
-            os.close(reader)
-            process.communicate()
-            self.assertEqual("speed-up over GPUs (dotted: ideal)" in text.decode(), drawn, text.decode())
+            text = on_terminal(*words, variables={"COLUMNS": "100", **variables})
+            self.assertEqual("speed-up over GPUs (dotted: ideal)" in text, drawn, text)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,7 @@
 """Answers on parallel plans keep within the columns of a narrow terminal, and of COLUMNS where there is none."""
 
-import fcntl
-import os
-import struct
-import termios
 
-from program import ProgramTest, main, run, start
+from program import ProgramTest, main, on_terminal, run
 
 PLAN = "tensor=8,sequence_parallel=true,stages=4,micro_batch=1,zero=1"
 LLAMA = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--global-batch", 256, "--parallel", PLAN]
@@ -58,18 +54,8 @@ class NarrowTerminal(ProgramTest):
             self.assertTrue(80 < len(line) <= 100, f"{words}\n{line}")
 
     def test_a_terminal_counts_before_the_variable(self):
-        reader, writer = os.openpty()
-        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        process = start(*LLAMA, "--explain", "--color", "never", variables={"COLUMNS": "100"}, stdout=writer)
-        os.close(writer)
-        text = b""
-        try:
-            while part := os.read(reader, 65536):
-                text += part
-        except OSError:  # Linux: the other end is closed
-            pass
-        process.communicate()
-        lines = text.decode().split("\r\n")
+        text = on_terminal(*LLAMA, "--explain", "--color", "never", size=(24, 80), variables={"COLUMNS": "100"})
+        lines = text.split("\r\n")
         self.assertGreater(len(lines), 20)
         self.assertLessEqual(max(map(len, lines)), 80)
 

@@ -1,14 +1,17 @@
 """Runs the program for the tests beside this file, as a shell would."""
 
+import fcntl
 import functools
 import gzip
 import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 from forks import Forks
@@ -62,6 +65,24 @@ def run(*words, ranks=0, timeout=300, variables=None):
     process = start(*words, ranks=ranks, variables=variables)
     out, err = process.communicate(timeout=timeout)
     return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def on_terminal(*words, size=None, variables=None):
+    """Everything that the program prints to a terminal; size: its (rows, columns)."""
+    reader, writer = os.openpty()
+    if size:
+        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+    process = start(*words, variables=variables, stdout=writer)
+    os.close(writer)
+    text = b""
+    try:
+        while part := os.read(reader, 65536):
+            text += part
+    except OSError:  # Linux: the other end is closed
+        pass
+    os.close(reader)
+    process.communicate()
+    return text.decode()
 
 
 @functools.cache
