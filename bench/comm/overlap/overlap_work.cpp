@@ -78,7 +78,7 @@ class CopyWork : public OverlapWork {
   }
 
   void spoil() override {
-    std::ranges::fill(to_, std::byte{0xFF});  // does not occur in the pattern
+    std::memset(to_.data(), 0xFF, to_.size());  // does not occur in the pattern
     copied_ = 0;
   }
 

@@ -90,8 +90,12 @@ void RotatingBuffers::fill() {
   is_filled_ = true;
   if (there_) return there_->fill(line_);
   const std::size_t all = stride_ * count_;
-  for (std::size_t at = 0; at < all; at += line_.size()) {
-    std::copy_n(line_.begin(), std::min(line_.size(), all - at), memory_.get() + at);
+  std::size_t filled = std::min(line_.size(), all);
+  std::memcpy(memory_.get(), line_.data(), filled);
+  while (filled < all) {
+    const std::size_t more = std::min(filled, all - filled);
+    std::memcpy(memory_.get() + filled, memory_.get(), more);
+    filled += more;
   }
 }
 
