@@ -68,7 +68,7 @@ void ProgressLine::show(const std::string& text) {
 
 TimeLeft::TimeLeft(std::span<const double> estimates) {
   for (const double seconds : estimates) estimate_left_ += seconds;
-  trusted_ = 0.1 * estimate_left_;
+  trusted_ = 0.05 * estimate_left_;
 }
 
 void TimeLeft::finished(double estimate, double seconds) {
@@ -78,12 +78,9 @@ void TimeLeft::finished(double estimate, double seconds) {
 }
 
 double TimeLeft::seconds() const {
-  if (trusted_ <= 0) return 0;
   const double left = std::max(0.0, estimate_left_);  // rounding may make the sum negative
   if (left <= 0) return 0;
-  const double share = left / (left + estimate_done_);
-  const double trusted = trusted_ * share * share;
-  return left * (spent_ + trusted) / (estimate_done_ + trusted);
+  return left * (spent_ + trusted_) / (estimate_done_ + trusted_);
 }
 
 void PartsProgress::show(std::size_t done, std::size_t all) {

@@ -45,8 +45,8 @@ class ProgressLine {
 };
 
 /// Estimates the remaining time of a list of jobs: their estimates, scaled by how the completed
-/// ones compared with theirs. At first a tenth of the list is assumed to have met its estimate, so
-/// that short jobs, which say little, do not dominate; this fades as jobs complete.
+/// ones compared with theirs. A twentieth of the list counts as completed on time from the start,
+/// so that short jobs, which say little, do not dominate.
 class TimeLeft {
  public:
   explicit TimeLeft(std::span<const double> estimates);
