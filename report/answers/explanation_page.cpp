@@ -135,7 +135,7 @@ std::vector<Tile> explanation_tiles(const Explained& one) {
 /// The rate after each change that helps, the rate now being 1.
 std::optional<Figure> changes_figure(const Explained& one) {
   figure::StackedBars bars{"changes", "Samples a second after one change",
-                           "samples a second, × those of now (more is better)", ""};
+                           "samples a second, × those of now (higher is better)", ""};
   bars.unit = "×";
   bars.factor = 1;
   bars.bars.push_back({"", "now", {{"samples a second", 1}}});

@@ -217,7 +217,7 @@ std::vector<figure::StackPart> parts_of_row(const MemoryRow& row,
 }
 
 std::optional<Figure> kinds_figure(const MemoryAnswer& all) {
-  figure::StackedBars bars{"memory", "Memory of a rank by kind", "memory, GB (more is worse)",
+  figure::StackedBars bars{"memory", "Memory of a rank by kind", "memory, GB (lower is better)",
                            all.range()};
   bars.unit = "GB";
   bars.factor = 1e-9;

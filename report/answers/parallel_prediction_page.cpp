@@ -143,7 +143,7 @@ bool takes_time(const json& plans, const PlanPart& part) {
 /// A bar for each plan; plans of the same layout differ in ranks.
 std::optional<Figure> parts_of_plans(const json& plans) {
   figure::StackedBars bars{"iteration", "Where the time of an iteration goes",
-                           "time of an iteration, s (more is worse)", "90 % interval"};
+                           "time of an iteration, s (lower is better)", "90 % interval"};
   bars.unit = "s";
   bars.factor = 1;
   for (const json& plan : plans) {

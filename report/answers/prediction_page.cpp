@@ -289,7 +289,7 @@ std::optional<Figure> speedup_figure(const json& rows) {
 
 std::optional<Figure> parts_figure(const json& rows) {
   figure::StackedBars bars{"iteration", "Where the time of an iteration goes",
-                           "time of an iteration, ms (more is worse)", "90 % interval"};
+                           "time of an iteration, ms (lower is better)", "90 % interval"};
   const bool one_setting = std::all_of(rows.begin(), rows.end(), [&rows](const json& row) {
     return setting_of(row) == setting_of(rows.at(0));
   });

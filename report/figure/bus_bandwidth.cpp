@@ -284,7 +284,7 @@ std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
   const Frame frame =
       bandwidth_frame(curves, labelled ? 14 : draw_settings(canvas, curves), labelled);
   draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "message size",
-            "bus bandwidth, GB/s (less is worse)");
+            "bus bandwidth, GB/s (higher is better)");
   std::size_t index = 0;
   for (const auto& [setting, curve] : curves)
     draw_bandwidth(canvas, frame, setting, curve, index++);

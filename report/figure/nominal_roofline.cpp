@@ -224,7 +224,7 @@ Figure nominal_roofline(const NominalRooflineView& view) {
   const NominalRoofline& roofline = view.placement.roofline;
   const Frame frame = roof_frame(roofline, groups, {70, 28, figure_width - 250, roof_height - 90});
   draw_axes(canvas, frame, decade_ticks(frame.x), decade_ticks(frame.y),
-            "executed operations a byte of memory", "GFLOP/s by the data sheet (less is worse)");
+            "executed operations a byte of memory", "GFLOP/s by the data sheet (higher is better)");
   std::vector<SideLabel> labels = draw_roof(canvas, frame, roofline);
   draw_marks(canvas, frame, groups, kinds);
   std::ranges::move(kind_labels(frame, groups, kinds), std::back_inserter(labels));

@@ -100,7 +100,7 @@ std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const
   Canvas canvas(figure_width, 330);
   const Frame frame = frame_of(points);
   draw_axes(canvas, frame, linear_ticks(frame.x), linear_ticks(frame.y),
-            axes.x + " (more is worse)", axes.y + " (more is worse)");
+            axes.x + " (lower is better)", axes.y + " (lower is better)");
   for (const ParetoPoint& point : points) draw_whisker(canvas, frame, point);
   draw_front(canvas, frame, points);
   for (const ParetoPoint& point : points) {

@@ -347,7 +347,7 @@ void draw_sweeps(Canvas& canvas, double y, const std::string& title,
   const Frame frame =
       latency_frame(sweeps, {70, top, figure_width - 80 - names_width, latency_frame_height});
   draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "working set",
-            "latency of an access, ns (more is worse)");
+            "latency of an access, ns (lower is better)");
   double at = y + 30;
   for (const auto& each : rows.told) {
     canvas.text({4, at}, "system:", Anchor::start, "soft");
@@ -400,7 +400,7 @@ std::optional<Figure> roofline(const KernelStudy& study) {
     const Frame frame = roofline_frame(kernels, *study.roofline(),
                                        {70, y + 14, figure_width - 250, roofline_panel - 70});
     draw_axes(canvas, frame, decade_ticks(frame.x), decade_ticks(frame.y),
-              "operations of the algorithm a byte", "executed GFLOP/s (less is worse)");
+              "operations of the algorithm a byte", "executed GFLOP/s (higher is better)");
     std::vector<SideLabel> labels = draw_ceilings(canvas, frame, *study.roofline());
     draw_kernels(canvas, frame, kernels, pass, chosen);
     std::ranges::move(algorithm_labels(frame, kernels, pass, chosen), std::back_inserter(labels));

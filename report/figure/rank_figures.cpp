@@ -178,7 +178,7 @@ Table lateness_table(const std::vector<Map>& maps) {
 std::optional<Figure> step_stack(std::span<const ResultFile> results) {
   StackedBars figure{"step_stack",
                      "Where the mean time of a step goes, rank by rank",
-                     "mean time of a step, ms (more is worse)",
+                     "mean time of a step, ms (lower is better)",
                      "",
                      {},
                      most_bars};

@@ -168,7 +168,7 @@ std::optional<Figure> speedup_lines(Lines lines) {
   Canvas canvas(figure_width, 350);
   const Frame frame = frame_of(shown);
   draw_axes(canvas, frame, rank_ticks(shown), decade_ticks(frame.y), "ranks",
-            "speed-up (less is worse)");
+            "speed-up (higher is better)");
   draw_takeover(canvas, frame, shown.front());
   const double from = std::max(frame.x.low, frame.y.low);
   canvas.line({frame.x.at(from), frame.y.at(from)}, {frame.x.to, frame.y.at(frame.x.high)}, "dash");

@@ -92,7 +92,7 @@ std::optional<Figure> phase_bars(const Validation& validation) {
   });
   StackedBars figure{"phases",
                      "Phases of an iteration, predicted above measured, the largest error first",
-                     "time of an iteration, ms (more is worse)",
+                     "time of an iteration, ms (lower is better)",
                      "interval (90 % predicted, 95 % measured)",
                      {},
                      most_drawn};

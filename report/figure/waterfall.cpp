@@ -118,8 +118,8 @@ std::optional<Figure> waterfall(const Waterfall& it) {
       frame_in({left_of_steps, 4, figure_width - left_of_steps - right_of_steps, height},
                scale_of(bars), {0, 1});
   draw_axes(canvas, frame, linear_ticks(frame.x), {},
-            frame.x.low > 0 ? "time, ms (more is worse); the axis does not begin at 0"
-                            : "time, ms (more is worse)",
+            frame.x.low > 0 ? "time, ms (lower is better); the axis does not begin at 0"
+                            : "time, ms (lower is better)",
             "");
   double y = 8;
   for (const WaterfallBar& bar : bars) {

@@ -66,7 +66,7 @@ Table unranked_table(const Ranking& ranking) {
 std::optional<Figure> ranking_figure(const Ranking& ranking) {
   figure::StackedBars bars{
       "standings", "Time against the fastest column, and where a column is fastest",
-      "time against the fastest, × (more is worse)", ranking.compared == 1 ? "" : "least to most"};
+      "time against the fastest, × (lower is better)", ranking.compared == 1 ? "" : "least to most"};
   bars.unit = "×";
   bars.factor = 1;
   for (const Standing& one : ranking.ranked) {

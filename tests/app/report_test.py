@@ -66,7 +66,7 @@ class Predictions(Report):
             self.assertEqual(made.returncode, 0, made.stderr)
             self.assertTrue(picture.read_bytes().startswith(start))
         shown = picture.read_text()
-        for text in ("How fast does alexnet train on p40x16?", "Speed-up over one rank", "speed-up (less is worse)"):
+        for text in ("How fast does alexnet train on p40x16?", "Speed-up over one rank", "speed-up (higher is better)"):
             self.assertIn(text, shown)
             self.assertIn(text, self.text("index.html"))
 
