@@ -65,12 +65,14 @@ nlohmann::ordered_json given_options(const CLI::App& command) {
 
 /// The document whose JSON states these options.
 report::Document with_options(report::Document document, const nlohmann::ordered_json& options) {
-  const report::JsonText plain = document.json;
-  document.json = report::JsonText(plain.schema(), [plain, options] {
-    auto answer = nlohmann::ordered_json::parse(plain());
+  const auto with = [options](report::Json answer) {
     answer["options"] = options;
-    return report::dump(answer);
-  });
+    return answer;
+  };
+  const report::JsonText plain = document.json;
+  document.json = report::JsonText(
+      plain.schema(), [plain, with] { return report::dump(with(report::Json::parse(plain()))); },
+      [plain, with] { return with(plain.summary()()); });
   return document;
 }
 
@@ -147,8 +149,9 @@ std::vector<OutputPlace> DocumentOutput::places() const {
 void DocumentOutput::write(const report::Document& document) const {
   const std::vector<OutputPlace> where = places();
   report::Document answer = document;
-  const bool is_read =
-      std::ranges::any_of(where, [](const OutputPlace& place) { return place.format == "table"; });
+  const bool is_read = std::ranges::any_of(where, [](const OutputPlace& place) {
+    return place.format != "csv" && place.format != "json";
+  });
   if (stated_ != nullptr && !answer.json.schema().empty()) {
     answer = with_options(std::move(answer), given_options(*stated_));
     if (is_read) open_like_page(answer);

@@ -19,40 +19,53 @@
 namespace dlscale::app {
 namespace {
 
-using report::AnswerPage;
+using report::Json;
 using report::NextStep;
 
-/// Steps that follow from the text alone.
 template <std::vector<NextStep> (*steps)(const std::string&)>
-std::vector<NextStep> of_text(const std::string& text, const AnswerPage& /*made*/) {
-  return steps(text);
+std::vector<NextStep> by(const Json& answer) {
+  return steps(report::dump(answer));
 }
 
-std::vector<NextStep> of_run(const std::string& text, const AnswerPage& made) {
-  return made.run ? steps_of_run(*made.run, text) : std::vector<NextStep>{};
+std::vector<NextStep> of_run(const Json& answer) {
+  Json asked = Json::object();
+  if (const auto options = answer.find("options"); options != answer.end()) {
+    asked["options"] = *options;
+  }
+  return steps_of_run(report::suggested_run(answer), report::dump(asked));
+}
+
+constexpr AnswerKind of_predictions(std::string_view schema) {
+  return {schema, report::prediction_page, report::prediction_opening, of_run};
+}
+template <std::vector<NextStep> (*steps)(const std::string&)>
+constexpr AnswerKind of_plans(std::string_view schema) {
+  return {schema, report::parallel_prediction_page, report::parallel_prediction_opening, by<steps>};
+}
+constexpr AnswerKind of_explanation(std::string_view schema) {
+  return {schema, report::explanation_page, report::explanation_opening, by<steps_of_explanation>};
+}
+constexpr AnswerKind of_memory(std::string_view schema) {
+  return {schema, report::memory_page, report::memory_opening, by<steps_of_memory>};
 }
 
 constexpr std::array answer_kinds{
-    AnswerKind{"dlscale.prediction", report::prediction_page, of_run},
-    AnswerKind{"dlscale.sweep", report::prediction_page, of_run},
-    AnswerKind{"dlscale.plan", report::plan_page, of_text<steps_of_planned_run>},
-    AnswerKind{"dlscale.comparison", report::comparison_page, of_text<steps_of_comparison>},
-    AnswerKind{"dlscale.parallel_plan", report::parallel_plan_page,
-               of_text<steps_of_parallel_plan>},
-    AnswerKind{"dlscale.parallel_prediction", report::parallel_prediction_page,
-               of_text<steps_of_parallel_run>},
-    AnswerKind{"dlscale.stages", report::parallel_prediction_page, of_text<steps_of_stages>},
-    AnswerKind{"dlscale.stages_explanation", report::parallel_prediction_page,
-               of_text<steps_of_explanation>},
-    AnswerKind{"dlscale.branch_prediction", report::parallel_prediction_page,
-               of_text<steps_of_branches>},
-    AnswerKind{"dlscale.explanation", report::explanation_page, of_text<steps_of_explanation>},
-    AnswerKind{"dlscale.parallel_explanation", report::explanation_page,
-               of_text<steps_of_explanation>},
-    AnswerKind{"dlscale.memory", report::memory_page, of_text<steps_of_memory>},
-    AnswerKind{"dlscale.parallel_memory", report::memory_page, of_text<steps_of_memory>},
-    AnswerKind{"dlscale.parallel_fit", report::memory_page, of_text<steps_of_memory>},
-    AnswerKind{"dlscale.stages_memory", report::memory_page, of_text<steps_of_memory>}};
+    of_predictions("dlscale.prediction"),
+    of_predictions("dlscale.sweep"),
+    AnswerKind{"dlscale.plan", report::plan_page, report::plan_opening, by<steps_of_planned_run>},
+    AnswerKind{"dlscale.parallel_plan", report::parallel_plan_page, report::parallel_plan_opening,
+               by<steps_of_parallel_plan>},
+    of_plans<steps_of_parallel_run>("dlscale.parallel_prediction"),
+    of_plans<steps_of_stages>("dlscale.stages"),
+    of_plans<steps_of_explanation>("dlscale.stages_explanation"),
+    of_plans<steps_of_branches>("dlscale.branch_prediction"),
+    of_explanation("dlscale.explanation"),
+    of_explanation("dlscale.parallel_explanation"),
+    of_memory("dlscale.memory"),
+    of_memory("dlscale.parallel_memory"),
+    of_memory("dlscale.parallel_fit"),
+    of_memory("dlscale.stages_memory"),
+    AnswerKind{"dlscale.comparison", report::comparison_page, nullptr, by<steps_of_comparison>}};
 
 /// A kind of answer without a page, and what makes one on its subject.
 struct Pageless {
@@ -61,10 +74,10 @@ struct Pageless {
 };
 constexpr std::string_view of_results =
     "A page on measurements is made of their folder: dlscale report FOLDER -o page.";
-constexpr std::string_view of_whole_trainings =
-    "A page on whole trainings is made of the JSON of dlscale plan.";
 constexpr std::string_view of_histories =
     "A page on a history is made of its folder: dlscale report --history FOLDER -o page.";
+constexpr std::string_view of_whole_trainings =
+    "A page on whole trainings is made of the JSON of dlscale plan.";
 constexpr std::array pageless_kinds{
     Pageless{"dlscale.training_time", of_whole_trainings},
     Pageless{"dlscale.training_cost", of_whole_trainings},
@@ -105,9 +118,9 @@ const AnswerKind* answer_kind(const std::string& path) {
 
 report::AnswerPage answer_page(const AnswerKind& kind, const std::string& text,
                                const std::string& file) {
-  AnswerPage made = kind.page(text, file);
+  report::AnswerPage made = kind.page(text, file);
   try {
-    made.page.next = kind.steps(text, made);
+    made.page.next = kind.steps(Json::parse(text));
   } catch (const nlohmann::json::exception& error) {
     throw report::unreadable_answer(file, "answers", error);
   }
@@ -124,16 +137,15 @@ std::vector<NextStep> steps_to_type(std::vector<NextStep> steps) {
 }
 
 void open_like_page(report::Document& answer) {
-  const std::string& schema = answer.json.schema();
-  const std::string text = answer.json();
-  const auto* const kind = std::ranges::find(answer_kinds, schema, &AnswerKind::schema);
+  const auto* const kind =
+      std::ranges::find(answer_kinds, answer.json.schema(), &AnswerKind::schema);
+  const Json summary = answer.json.summary()();
   if (kind == answer_kinds.end()) {
-    answer.next = steps_to_type(steps_of_details(text));
+    answer.next = steps_to_type(steps_of_details(report::dump(summary)));
     return;
   }
-  const AnswerPage made = answer_page(*kind, text, "the answer");
-  if (answer.lead.empty()) answer.lead = made.page.verdict;
-  answer.next = steps_to_type(made.page.next);
+  answer.lead = kind->opening(summary).verdict;
+  answer.next = steps_to_type(kind->steps(summary));
 }
 
 }  // namespace dlscale::app

@@ -13,8 +13,10 @@ namespace dlscale::app {
 struct AnswerKind {
   std::string_view schema;  ///< "dlscale.plan"
   report::AnswerPage (*page)(const std::string& text, const std::string& file);
-  /// The commands that the page suggests; `text` is the answer.
-  std::vector<report::NextStep> (*steps)(const std::string& text, const report::AnswerPage& made);
+  /// Question, verdict and tiles of the page; null if terminals open otherwise.
+  report::Page (*opening)(const report::Json& answer);
+  /// The commands that the page suggests.
+  std::vector<report::NextStep> (*steps)(const report::Json& answer);
 };
 
 /// The kind of a file; null if it holds something else. Throws ConfigError for a kind without a
@@ -29,8 +31,8 @@ report::AnswerPage answer_page(const AnswerKind& kind, const std::string& text,
 /// The steps whose commands run as typed, which suit a terminal; at most 3.
 std::vector<report::NextStep> steps_to_type(std::vector<report::NextStep> steps);
 
-/// Adds what the page of the answer opens with: the verdict, unless the answer has one, and the
-/// next commands. Its JSON states the options that it was asked with.
+/// Adds what the page of the answer opens with: the verdict and the next commands. An answer
+/// without a page keeps its own. Its JSON states the options that it was asked with.
 void open_like_page(report::Document& answer);
 
 }  // namespace dlscale::app

@@ -23,7 +23,7 @@
 namespace dlscale::app {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using regression::GateReport;
 using report::NextStep;
 
@@ -309,9 +309,8 @@ std::vector<NextStep> steps_of_details(const std::string& text) {
   const bool is_plan = asked->has("parallel");
   const std::string question =
       is_plan ? with_plan(*asked, time_of_plan) : predict(*asked, time_of_network);
-  std::vector<NextStep> steps{
-      {"See how fast it is:", question},
-      {"See what would shorten an iteration:", question + " --explain"}};
+  std::vector<NextStep> steps{{"See how fast it is:", question},
+                              {"See what would shorten an iteration:", question + " --explain"}};
   if (!asked->has("out-of-core")) {
     steps.push_back(
         {"See what a rank keeps in memory:",

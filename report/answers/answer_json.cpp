@@ -12,15 +12,13 @@
 namespace dlscale::report {
 namespace {
 
-using nlohmann::json;
-
-std::string plain(const json& value) {
+std::string plain(const Json& value) {
   if (value.is_null()) return "";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 /// A value in the unit that the ending of its key names.
-std::string shown(const std::string& key, const json& value) {
+std::string shown(const std::string& key, const Json& value) {
   if (!value.is_number()) return plain(value);
   const auto number = value.get<double>();
   if (key.ends_with("_s")) return to_text(Seconds(number));
@@ -40,8 +38,8 @@ std::string heading_of(std::string key) {
 }
 
 /// Throws ConfigError unless each list of what was asked holds something, and stages of its plans.
-void expect_rows(const json& answer) {
-  const auto expect_list = [](const json& object, const char* key) {
+void expect_rows(const Json& answer) {
+  const auto expect_list = [](const Json& object, const char* key) {
     const auto list = object.find(key);
     if (list == object.end() || (list->is_array() && !list->empty())) return;
     throw ConfigError(fmt::format("its list \"{}\" is empty, or not a list", key));
@@ -51,7 +49,7 @@ void expect_rows(const json& answer) {
   }
   const std::string schema = answer.value("schema", "");
   if (schema != "dlscale.parallel_memory" && !schema.starts_with("dlscale.stages_")) return;
-  for (const json& plan : answer.at("plans")) expect_list(plan, "stages");
+  for (const Json& plan : answer.at("plans")) expect_list(plan, "stages");
 }
 
 /// The message of the parser without its number: "[json.exception.out_of_range.403] ".
@@ -65,9 +63,9 @@ std::string message_of(const std::exception& error) {
 }  // namespace
 
 AnswerPage page_of_answer(const std::string& text, const std::string& file, const char* what,
-                          const std::function<AnswerPage(const json&)>& make) {
+                          const std::function<AnswerPage(const Json&)>& make) {
   try {
-    const json answer = json::parse(text);
+    const Json answer = Json::parse(text);
     expect_rows(answer);
     AnswerPage made = make(answer);
     made.document.lead = made.page.verdict;
@@ -85,18 +83,18 @@ ConfigError unreadable_answer(const std::string& file, const char* what,
                   what, message_of(error)));
 }
 
-std::optional<double> number_in(const json& object, const char* key) {
+std::optional<double> number_in(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return {};
   return found->get<double>();
 }
 
-Table table_of_objects(const json& objects, std::string title,
+Table table_of_objects(const Json& objects, std::string title,
                        const std::vector<std::string>& keys) {
   Table table{std::move(title), {}, {}, {}};
   table.rows.resize(objects.size());
   for (const std::string& key : keys) {
-    const auto has_value = [&key](const json& object) {
+    const auto has_value = [&key](const Json& object) {
       return object.contains(key) && !plain(object.at(key)).empty();
     };
     const auto first = std::find_if(objects.begin(), objects.end(), has_value);
@@ -110,14 +108,14 @@ Table table_of_objects(const json& objects, std::string title,
   return table;
 }
 
-Table records_of_objects(const std::vector<json>& objects, const std::vector<std::string>& keys,
+Table records_of_objects(const std::vector<Json>& objects, const std::vector<std::string>& keys,
                          const std::vector<std::string>& values) {
   Table records;
   for (const std::string& key : keys) records.columns.push_back({key, Align::left, Meaning::key});
   for (const std::string& value : values) {
     records.columns.push_back({value, Align::right, Meaning::value});
   }
-  for (const json& object : objects) {
+  for (const Json& object : objects) {
     std::vector<Cell> cells;
     for (const Column& column : records.columns)
       cells.push_back({plain(object.at(column.heading))});

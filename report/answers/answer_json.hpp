@@ -6,10 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/error.hpp"
 #include "report/page/page.hpp"
+#include "report/table/field_table.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::report {
@@ -30,30 +29,28 @@ struct SuggestedRun {
 struct AnswerPage {
   Page page;
   Document document;
-  std::optional<SuggestedRun> run = {};
 };
 
 /// The page that `make` returns for the answer in `text`. Throws ConfigError that names the file
 /// for damage; `what` says what it should hold: "predictions".
 AnswerPage page_of_answer(const std::string& text, const std::string& file, const char* what,
-                          const std::function<AnswerPage(const nlohmann::json&)>& make);
+                          const std::function<AnswerPage(const Json&)>& make);
 
 /// The error for a damaged answer: `error` is of the parser, or says what is missing.
 ConfigError unreadable_answer(const std::string& file, const char* what,
                               const std::exception& error);
 
 /// A number of an object; absent if it is null or missing.
-std::optional<double> number_in(const nlohmann::json& object, const char* key);
+std::optional<double> number_in(const Json& object, const char* key);
 
 /// A table of flat objects with a column for each of these keys that has a value somewhere. Units
 /// follow from the endings of keys: "busy_s", "free_bytes", "share".
-Table table_of_objects(const nlohmann::json& objects, std::string title,
+Table table_of_objects(const Json& objects, std::string title,
                        const std::vector<std::string>& keys);
 
 /// Records of objects: a column for each of the keys that name the question, then for each value.
 /// Null is an empty cell.
-Table records_of_objects(const std::vector<nlohmann::json>& objects,
-                         const std::vector<std::string>& keys,
+Table records_of_objects(const std::vector<Json>& objects, const std::vector<std::string>& keys,
                          const std::vector<std::string>& values);
 
 }  // namespace dlscale::report

@@ -25,8 +25,6 @@
 namespace dlscale::report {
 namespace {
 
-using nlohmann::json;
-
 /// A row of the answer, under the part of its key that not all rows share.
 struct ComparedRow {
   std::string name;
@@ -89,7 +87,7 @@ std::map<std::string, std::string> short_names(const std::vector<std::string>& n
   return result;
 }
 
-std::string full_name(const json& row) {
+std::string full_name(const Json& row) {
   const auto series = row.at("series").get<std::string>();
   const auto key = row.at("key").get<std::string>();
   return series == "time" || series == "t_iter" ? key : key + " " + series;
@@ -106,17 +104,17 @@ double size_of(const ComparedRow& row) {
 }
 
 /// Short names by full_name().
-std::map<std::string, std::string> row_names(const json& answer) {
+std::map<std::string, std::string> row_names(const Json& answer) {
   std::vector<std::string> names;
-  for (const json& row : answer.at("rows")) names.push_back(full_name(row));
+  for (const Json& row : answer.at("rows")) names.push_back(full_name(row));
   return short_names(names);
 }
 
 /// Rows that regressed first, the largest change first among equals.
-std::vector<ComparedRow> compared_rows(const json& answer) {
+std::vector<ComparedRow> compared_rows(const Json& answer) {
   const std::map<std::string, std::string> names = row_names(answer);
   std::vector<ComparedRow> rows;
-  for (const json& row : answer.at("rows")) {
+  for (const Json& row : answer.at("rows")) {
     rows.push_back({names.at(full_name(row)), row.at("a_s").get<double>(),
                     row.at("b_s").get<double>(), row.at("ratio").get<double>(),
                     number_in(row, "ratio_low"), number_in(row, "ratio_high"),
@@ -150,13 +148,13 @@ std::string change_text(const ComparedRow& row) {
                      ratio_interval(row));
 }
 
-std::string withheld_because(const json& answer) {
+std::string withheld_because(const Json& answer) {
   if (answer.at("place_differences").empty()) return "the intervals are too wide";
   return "A and B were measured at different places: " +
          answer.at("place_differences").at(0).get<std::string>();
 }
 
-std::string comparison_verdict(const json& answer, const std::vector<ComparedRow>& rows) {
+std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow>& rows) {
   const auto verdict = answer.at("verdict").get<std::string>();
   const auto judged = std::ranges::count_if(rows, &ComparedRow::judged);
   const std::string all = counted(judged, "measurement");
@@ -181,7 +179,7 @@ std::string comparison_verdict(const json& answer, const std::vector<ComparedRow
                      percent(answer.at("margin").get<double>()));
 }
 
-Tone tone_of_answer(const json& answer) {
+Tone tone_of_answer(const Json& answer) {
   const auto verdict = answer.at("verdict").get<std::string>();
   if (verdict == "wrong" || verdict == "regressed") return Tone::bad;
   return verdict == "inconclusive" ? Tone::caution : Tone::good;
@@ -208,7 +206,7 @@ Tile mean_tile(const std::vector<ComparedRow>& rows) {
           "geometric mean of B / A; + is slower", Tone::plain};
 }
 
-std::vector<Tile> comparison_tiles(const json& answer, const std::vector<ComparedRow>& rows) {
+std::vector<Tile> comparison_tiles(const Json& answer, const std::vector<ComparedRow>& rows) {
   std::vector<Tile> tiles{count_tile(rows, "Regressed", "regressed", Tone::bad),
                           count_tile(rows, "Improved", "improved", Tone::good),
                           count_tile(rows, "Inconclusive", "inconclusive", Tone::caution),
@@ -221,7 +219,7 @@ std::vector<Tile> comparison_tiles(const json& answer, const std::vector<Compare
   return tiles;
 }
 
-std::optional<Figure> changes_figure(const json& answer, const std::vector<ComparedRow>& rows) {
+std::optional<Figure> changes_figure(const Json& answer, const std::vector<ComparedRow>& rows) {
   std::vector<figure::ForestRow> drawn;
   for (const ComparedRow& row : rows) {
     if (!row.judged || !(row.ratio > 0)) continue;
@@ -232,10 +230,10 @@ std::optional<Figure> changes_figure(const json& answer, const std::vector<Compa
 }
 
 /// The training that changed most, part by part.
-std::optional<Figure> parts_waterfall(const json& answer) {
-  const json* most = nullptr;
-  const auto size = [](const json& one) { return std::abs(one.at("change").get<double>()); };
-  for (const json& one : answer.at("attributions")) {
+std::optional<Figure> parts_waterfall(const Json& answer) {
+  const Json* most = nullptr;
+  const auto size = [](const Json& one) { return std::abs(one.at("change").get<double>()); };
+  for (const Json& one : answer.at("attributions")) {
     if (most == nullptr || size(one) > size(*most)) most = &one;
   }
   if (most == nullptr) return {};
@@ -244,7 +242,7 @@ std::optional<Figure> parts_waterfall(const json& answer) {
   const auto name = names.find(key);
   figure::Waterfall all{name == names.end() ? key : name->second,
                         most->at("before_s").get<double>(), most->at("after_s").get<double>()};
-  for (const json& part : most->at("parts")) {
+  for (const Json& part : most->at("parts")) {
     const double before = all.before;
     figure::WaterfallStep step{std::string(phase_word(part.at("part").get<std::string>())),
                                before * part.at("share").get<double>()};
@@ -261,7 +259,7 @@ Tone tone_of_word(std::string_view verdict) {
   return verdict == "inconclusive" ? Tone::caution : Tone::plain;
 }
 
-Table rows_table(const json& answer, const std::vector<ComparedRow>& rows) {
+Table rows_table(const Json& answer, const std::vector<ComparedRow>& rows) {
   Table table{"B against A, what regressed first",
               {{"measurement", Align::left},
                {"verdict", Align::left},
@@ -287,21 +285,21 @@ Table rows_table(const json& answer, const std::vector<ComparedRow>& rows) {
 }
 
 /// Sentences on each training in both.
-Items attribution_items(const json& answer) {
+Items attribution_items(const Json& answer) {
   Items items;
-  for (const json& one : answer.at("attributions")) {
+  for (const Json& one : answer.at("attributions")) {
     items.lines.push_back(fmt::format("{}: {}", one.at("key").get<std::string>(),
                                       one.at("sentence").get<std::string>()));
   }
   return items;
 }
 
-void append_list(Page& page, const char* id, const char* title, const json& lines) {
+void append_list(Page& page, const char* id, const char* title, const Json& lines) {
   if (lines.empty()) return;
   page.sections.push_back({id, title, {Items{lines.get<std::vector<std::string>>()}}});
 }
 
-Badge comparison_badge(const json& answer) {
+Badge comparison_badge(const Json& answer) {
   if (!answer.at("place_differences").empty()) {
     return {Tone::bad, "Doubtful", withheld_because(answer) + "."};
   }
@@ -317,7 +315,7 @@ bool is_about_parts(const std::vector<ComparedRow>& rows) {
   return std::ranges::count_if(rows, &ComparedRow::judged) < 3 && count_of(rows, "regressed") > 0;
 }
 
-void add_figures(Page& page, const json& answer, const std::vector<ComparedRow>& rows) {
+void add_figures(Page& page, const Json& answer, const std::vector<ComparedRow>& rows) {
   std::vector<std::optional<Figure>> figures{changes_figure(answer, rows), parts_waterfall(answer)};
   if (is_about_parts(rows)) std::ranges::reverse(figures);
   for (std::optional<Figure>& figure : figures) {
@@ -326,7 +324,7 @@ void add_figures(Page& page, const json& answer, const std::vector<ComparedRow>&
   page.picture = page.figures.empty() ? "" : page.figures.front().name;
 }
 
-Page page_of_comparison(const json& answer, const std::vector<ComparedRow>& rows) {
+Page page_of_comparison(const Json& answer, const std::vector<ComparedRow>& rows) {
   Page page;
   page.kind = "comparison";
   page.question = "Is B slower than A?";
@@ -353,11 +351,11 @@ Page page_of_comparison(const json& answer, const std::vector<ComparedRow>& rows
 }  // namespace
 
 AnswerPage comparison_page(const std::string& text, const std::string& file) {
-  return page_of_answer(text, file, "comparisons", [](const json& answer) {
+  return page_of_answer(text, file, "comparisons", [](const Json& answer) {
     const std::vector<ComparedRow> rows = compared_rows(answer);
     AnswerPage made{page_of_comparison(answer, rows), {}};
     made.document.tables = {rows_table(answer, rows)};
-    const std::vector<json> all(answer.at("rows").begin(), answer.at("rows").end());
+    const std::vector<Json> all(answer.at("rows").begin(), answer.at("rows").end());
     made.document.records = records_of_objects(all, {"key", "series", "role"},
                                                {"a_s", "b_s", "ratio", "ratio_low", "ratio_high"});
     Column verdict{"verdict", Align::left, Meaning::state};

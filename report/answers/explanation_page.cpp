@@ -19,12 +19,11 @@
 namespace dlscale::report {
 namespace {
 
-using nlohmann::json;
-
 /// A change of a training, and what it would bring.
 struct ExplainedChange {
   std::string change;
-  std::optional<double> gain = {};     ///< of samples a second; absent if unknown
+  /// Of samples a second; absent if unknown, or if the training now waits for memory that it lacks.
+  std::optional<double> gain = {};
   std::optional<double> seconds = {};  ///< of an iteration
   std::string fits = {};               ///< "yes", "unsure"; empty without plans
   std::string why_not = {};            ///< a reason against it
@@ -35,28 +34,29 @@ struct Explained {
   std::string network;
   std::string cluster;
   std::string place;                     ///< "16 ranks", "64 ranks by tensor=4"
-  json iteration;                        ///< "t_iter_s" and its interval
+  Json iteration;                        ///< "t_iter_s" and its interval
   std::string bound;                     ///< "compute", "products (52.9 % of it)"
   std::vector<ExplainedChange> changes;  ///< the best first
+  double lacking = 0;                    ///< bytes that its fullest rank lacks
 };
 
-std::vector<ExplainedChange> changes_of_run(const json& one) {
+std::vector<ExplainedChange> changes_of_run(const Json& one) {
   const double now = one.at("prediction").at("images_per_s").get<double>();
   std::vector<ExplainedChange> changes;
-  for (const json& advice : one.at("advice")) {
+  for (const Json& advice : one.at("advice")) {
     ExplainedChange change{advice.at("change").get<std::string>()};
     if (const auto rate = number_in(advice, "images_per_s")) change.gain = *rate / now - 1;
     change.seconds = number_in(advice, "t_iter_s");
-    const json& reason = advice.at("why_not");
+    const Json& reason = advice.at("why_not");
     if (reason.is_string()) change.why_not = reason.get<std::string>();
     changes.push_back(std::move(change));
   }
   return changes;
 }
 
-Explained explained_run(const json& one) {
-  const json& prediction = one.at("prediction");
-  const json& run = prediction.at("run");
+Explained explained_run(const Json& one) {
+  const Json& prediction = one.at("prediction");
+  const Json& run = prediction.at("run");
   return {run.at("network").get<std::string>(),
           run.at("cluster").get<std::string>(),
           counted(run.at("ranks").get<long long>(), "rank"),
@@ -67,15 +67,15 @@ Explained explained_run(const json& one) {
           changes_of_run(one)};
 }
 
-Explained explained_plan(const json& one) {
+Explained explained_plan(const Json& one) {
   std::vector<ExplainedChange> changes;
-  for (const json& each : one.at("improvements")) {
+  for (const Json& each : one.at("improvements")) {
     changes.push_back({each.at("change").get<std::string>(), number_in(each, "gain"),
                        number_in(each, "t_iter_s"), each.at("fits").get<std::string>()});
   }
-  const json& parts = one.at("parts");
-  const json& most =
-      *std::max_element(parts.begin(), parts.end(), [](const json& a, const json& b) {
+  const Json& parts = one.at("parts");
+  const Json& most =
+      *std::max_element(parts.begin(), parts.end(), [](const Json& a, const Json& b) {
         return a.at("share").get<double>() < b.at("share").get<double>();
       });
   return {
@@ -85,45 +85,59 @@ Explained explained_plan(const json& one) {
       one,
       fmt::format("{} ({} of it)", most.at("part").get<std::string>(),
                   percent(most.at("share").get<double>())),
-      std::move(changes)};
+      std::move(changes),
+      std::max(0.0, -number_in(one, "free_bytes").value_or(0))};
 }
 
-Explained explained(const json& one) {
+Explained explained(const Json& one) {
   return one.contains("prediction") ? explained_run(one) : explained_plan(one);
 }
 
+/// Plans list changes that help alone, also those whose gain is unknown.
 bool does_help(const ExplainedChange& change) {
-  return change.gain && *change.gain > 0 && change.why_not.empty();
+  if (!change.gain) return change.seconds && !change.fits.empty();
+  return *change.gain > 0 && change.why_not.empty();
+}
+
+/// "+4.2 %" of samples a second, or the time of an iteration.
+std::string gain_text(const ExplainedChange& change) {
+  return change.gain ? signed_percent(*change.gain) : to_text(Seconds(*change.seconds));
+}
+
+const char* gain_words(const ExplainedChange& change) {
+  return change.gain ? "samples a second" : "an iteration";
 }
 
 std::vector<ExplainedChange> helpful(const Explained& one) {
   std::vector<ExplainedChange> changes;
   std::ranges::copy_if(one.changes, std::back_inserter(changes), does_help);
   std::ranges::stable_sort(changes, std::greater{},
-                           [](const ExplainedChange& change) { return *change.gain; });
+                           [](const ExplainedChange& change) { return change.gain.value_or(0); });
   return changes;
 }
 
 std::string explanation_verdict(const Explained& one) {
-  const std::string now = fmt::format("an iteration takes {} on {}, bound by {}",
-                                      iteration_text(one.iteration), one.place, one.bound);
+  const std::string lacks =
+      one.lacking > 0
+          ? fmt::format("; it does not fit: the fullest rank lacks {}", gigabytes(one.lacking))
+          : "";
+  const std::string now = fmt::format("an iteration takes {} on {}, bound by {}{}",
+                                      iteration_text(one.iteration), one.place, one.bound, lacks);
   const std::vector<ExplainedChange> changes = helpful(one);
   if (changes.empty()) return fmt::format("No change that was tried helps: {}.", now);
   const ExplainedChange& best = changes.front();
-  return fmt::format("Most helps: {}, {} samples a second{}. Now {}.", best.change,
-                     signed_percent(*best.gain),
-                     best.fits == "unsure" ? ", if it fits the memory" : "", now);
+  return fmt::format("Most helps: {}, {} {}{}. Now {}.", best.change, gain_text(best),
+                     gain_words(best), best.fits == "unsure" ? ", if it fits the memory" : "", now);
 }
 
 std::vector<Tile> explanation_tiles(const Explained& one) {
   std::vector<Tile> tiles{
       {"Iteration now", to_text(Seconds(one.iteration.at("t_iter_s").get<double>())),
-       iteration_ends(one.iteration), Tone::plain},
+       iteration_detail(one.iteration), Tone::plain},
       {"Bound by", one.bound, "on " + one.place, Tone::plain}};
   const std::vector<ExplainedChange> changes = helpful(one);
   for (std::size_t i = 0; i < std::min<std::size_t>(3, changes.size()); ++i) {
-    tiles.push_back(
-        {changes[i].change, signed_percent(*changes[i].gain), "samples a second", Tone::good});
+    tiles.push_back({changes[i].change, gain_text(changes[i]), gain_words(changes[i]), Tone::good});
   }
   if (changes.empty()) {
     tiles.push_back(
@@ -140,6 +154,7 @@ std::optional<Figure> changes_figure(const Explained& one) {
   bars.factor = 1;
   bars.bars.push_back({"", "now", {{"samples a second", 1}}});
   for (const ExplainedChange& change : helpful(one)) {
+    if (!change.gain) continue;
     bars.bars.push_back(
         {signed_percent(*change.gain), change.change, {{"samples a second", 1 + *change.gain}}});
     bars.bars.back().remark = change.fits == "unsure" ? "may not fit" : "";
@@ -186,13 +201,13 @@ std::vector<ExplainedList> explained_lists() {
 }
 
 /// A section for each list that the explanations have, with a table an explanation.
-std::vector<Section> explanation_sections(const json& explanations) {
+std::vector<Section> explanation_sections(const Json& explanations) {
   Section changes{"changes-tried", "All changes that were tried", {}};
-  for (const json& one : explanations) changes.blocks.emplace_back(changes_table(explained(one)));
+  for (const Json& one : explanations) changes.blocks.emplace_back(changes_table(explained(one)));
   std::vector<Section> sections{std::move(changes)};
   for (const ExplainedList& each : explained_lists()) {
     Section section{each.key, each.title, {}};
-    for (const json& one : explanations) {
+    for (const Json& one : explanations) {
       const auto list = one.find(each.key);
       if (list == one.end() || list->empty()) continue;
       section.blocks.emplace_back(table_of_objects(
@@ -204,12 +219,12 @@ std::vector<Section> explanation_sections(const json& explanations) {
 }
 
 /// The notes of predictions, each once.
-Section explanation_notes(const json& answer) {
+Section explanation_notes(const Json& answer) {
   Section notes = notes_section(answer);
   auto& lines = std::get<Items>(notes.blocks.front()).lines;
-  for (const json& one : answer.at("explanations")) {
+  for (const Json& one : answer.at("explanations")) {
     if (!one.contains("prediction")) continue;
-    for (const json& note : one.at("prediction").at("notes")) {
+    for (const Json& note : one.at("prediction").at("notes")) {
       const auto text = note.at("text").get<std::string>();
       if (std::ranges::find(lines, text) == lines.end()) lines.push_back(text);
     }
@@ -217,14 +232,10 @@ Section explanation_notes(const json& answer) {
   return notes;
 }
 
-Page page_of_explanations(const json& answer) {
-  const json& explanations = answer.at("explanations");
+Page page_of_explanations(const Json& answer) {
+  const Json& explanations = answer.at("explanations");
   const Explained last = explained(explanations.back());
-  Page page;
-  page.kind = "explanation";
-  page.question = fmt::format("What would train {} faster on {}?", last.network, last.cluster);
-  page.verdict = explanation_verdict(last);
-  page.tiles = explanation_tiles(last);
+  Page page = explanation_opening(answer);
   page.data = sheet_badge(answer, last.iteration);
   page.data_section = "notes";
   if (auto figure = changes_figure(last)) {
@@ -238,13 +249,23 @@ Page page_of_explanations(const json& answer) {
 
 }  // namespace
 
+Page explanation_opening(const Json& answer) {
+  const Explained last = explained(answer.at("explanations").back());
+  Page page;
+  page.kind = "explanation";
+  page.question = fmt::format("What would train {} faster on {}?", last.network, last.cluster);
+  page.verdict = explanation_verdict(last);
+  page.tiles = explanation_tiles(last);
+  return page;
+}
+
 AnswerPage explanation_page(const std::string& text, const std::string& file) {
-  return page_of_answer(text, file, "explanations", [](const json& answer) {
+  return page_of_answer(text, file, "explanations", [](const Json& answer) {
     AnswerPage made{page_of_explanations(answer), {}};
     made.document.records.columns = {{"place", Align::left, Meaning::key},
                                      {"change", Align::left, Meaning::key},
                                      {"gain", Align::right, Meaning::value}};
-    for (const json& each : answer.at("explanations")) {
+    for (const Json& each : answer.at("explanations")) {
       const Explained one = explained(each);
       made.document.tables.push_back(changes_table(one));
       for (const ExplainedChange& change : one.changes) {

@@ -19,8 +19,6 @@
 namespace dlscale::report {
 namespace {
 
-using nlohmann::json;
-
 /// A rank's memory at its fullest moment.
 struct MemoryRow {
   std::string name;        ///< "batch 32", "stage 1"
@@ -63,7 +61,7 @@ bool is_kind(std::string_view key) {
 }
 
 /// The kinds of an object in its order: "main weights" of "main_weights_bytes".
-std::vector<figure::StackPart> kinds_of(const json& object) {
+std::vector<figure::StackPart> kinds_of(const Json& object) {
   std::vector<figure::StackPart> kinds;
   for (const auto& [key, value] : object.items()) {
     if (!is_kind(key)) continue;
@@ -74,7 +72,7 @@ std::vector<figure::StackPart> kinds_of(const json& object) {
   return kinds;
 }
 
-MemoryRow row_of_training(const json& one) {
+MemoryRow row_of_training(const Json& one) {
   return {"batch " + one.at("batch").dump(),
           "",
           kinds_of(one),
@@ -85,7 +83,7 @@ MemoryRow row_of_training(const json& one) {
           one.at("fits").get<std::string>()};
 }
 
-MemoryRow row_of_plan(const json& plan) {
+MemoryRow row_of_plan(const Json& plan) {
   const double need = plan.at("memory_bytes").get<double>();
   const auto stage = plan.find("fullest_stage");
   return {stage == plan.end() ? "each rank" : "stage " + stage->dump(),
@@ -100,7 +98,7 @@ MemoryRow row_of_plan(const json& plan) {
 }
 
 /// A stage at a moment. Stages that CNNs are cut into count from 0 and have one moment.
-MemoryRow row_of_stage(const json& plan, const json& moment) {
+MemoryRow row_of_stage(const Json& plan, const Json& moment) {
   const bool has_moments = moment.contains("moment");
   const long long number = moment.at("stage").get<long long>() + (has_moments ? 0 : 1);
   return {fmt::format("stage {}", number),
@@ -114,9 +112,9 @@ MemoryRow row_of_stage(const json& plan, const json& moment) {
 
 /// A row for each stage of a plan at its fullest moment; the fullest has the verdict and its
 /// interval.
-void append_stages(std::vector<MemoryRow>& all, const json& plan) {
+void append_stages(std::vector<MemoryRow>& all, const Json& plan) {
   std::vector<MemoryRow> rows;
-  for (const json& moment : plan.at("stages")) {
+  for (const Json& moment : plan.at("stages")) {
     MemoryRow stage = row_of_stage(plan, moment);
     const auto known = std::ranges::find(rows, stage.name, &MemoryRow::name);
     if (known == rows.end()) {
@@ -135,19 +133,19 @@ void append_stages(std::vector<MemoryRow>& all, const json& plan) {
   std::ranges::move(rows, std::back_inserter(all));
 }
 
-void append_remedies(std::vector<MemoryRemedy>& remedies, const json& plan) {
+void append_remedies(std::vector<MemoryRemedy>& remedies, const Json& plan) {
   const auto changes = plan.find("would_fit");
   if (changes == plan.end()) return;
-  for (const json& one : *changes) {
+  for (const Json& one : *changes) {
     remedies.push_back({plan_words(plan), one.at("change").get<std::string>(),
                         one.at("t_iter_s").get<double>(), one.at("surely").get<bool>()});
   }
 }
 
-MemoryAnswer answer_of(const json& answer) {
+MemoryAnswer answer_of(const Json& answer) {
   MemoryAnswer all;
   all.of_plans = answer.contains("plans");
-  for (const json& one : answer.at(all.of_plans ? "plans" : "trainings")) {
+  for (const Json& one : answer.at(all.of_plans ? "plans" : "trainings")) {
     if (!all.of_plans) {
       all.rows.push_back(row_of_training(one));
     } else if (one.contains("stages")) {
@@ -362,18 +360,8 @@ std::string memory_verdict(const MemoryAnswer& all, const MemoryRow& row) {
   return verdict_of_several(all, row, judged.size(), fitting);
 }
 
-Page page_of_memory(const json& answer, const MemoryAnswer& all) {
-  const json& asked = answer.at(all.of_plans ? "plans" : "trainings").at(0);
-  const MemoryRow row = answering_row(all);
-  Page page;
-  page.kind = "memory";
-  page.question =
-      fmt::format("Does {} fit the memory of {}?", asked.at("network").get<std::string>(),
-                  asked.at("cluster").get<std::string>());
-  page.verdict = memory_verdict(all, row);
-  page.tone = tone_of_fit(row.fits);
-  if (page.tone == Tone::good && !row.caveat.empty()) page.tone = Tone::caution;
-  page.tiles = memory_tiles(all, row);
+Page page_of_memory(const Json& answer, const MemoryAnswer& all) {
+  Page page = memory_opening(answer);
   page.data = Badge{Tone::caution, "Usable", "predicted from the network and its framework."};
   if (auto figure = kinds_figure(all)) {
     page.picture = figure->name;
@@ -388,8 +376,24 @@ Page page_of_memory(const json& answer, const MemoryAnswer& all) {
 
 }  // namespace
 
+Page memory_opening(const Json& answer) {
+  const MemoryAnswer all = answer_of(answer);
+  const Json& asked = answer.at(all.of_plans ? "plans" : "trainings").at(0);
+  const MemoryRow row = answering_row(all);
+  Page page;
+  page.kind = "memory";
+  page.question =
+      fmt::format("Does {} fit the memory of {}?", asked.at("network").get<std::string>(),
+                  asked.at("cluster").get<std::string>());
+  page.verdict = memory_verdict(all, row);
+  page.tone = tone_of_fit(row.fits);
+  if (page.tone == Tone::good && !row.caveat.empty()) page.tone = Tone::caution;
+  page.tiles = memory_tiles(all, row);
+  return page;
+}
+
 AnswerPage memory_page(const std::string& text, const std::string& file) {
-  return page_of_answer(text, file, "memory", [](const json& answer) {
+  return page_of_answer(text, file, "memory", [](const Json& answer) {
     const MemoryAnswer all = answer_of(answer);
     AnswerPage made{page_of_memory(answer, all), {}};
     made.document.tables = {memory_table(all)};

@@ -24,24 +24,22 @@
 namespace dlscale::report {
 namespace {
 
-using nlohmann::json;
-
-double time_of_plan(const json& plan) {
+double time_of_plan(const Json& plan) {
   return plan.at("t_iter_s").get<double>();
 }
 
 /// ", at a cost of 96,231": the price of a whole training; empty without one.
-std::string price_text(const json& training) {
+std::string price_text(const Json& training) {
   const auto price = number_in(training, "price");
   return price ? ", at a cost of " + grouped(std::llround(*price)) : "";
 }
 
 /// The time and price of the whole training by the best plan; empty if only iterations were asked
 /// for.
-std::string training_sentence(const json& answer) {
+std::string training_sentence(const Json& answer) {
   const auto trainings = answer.find("trainings");
   if (trainings == answer.end() || trainings->empty()) return "";
-  const json& best = trainings->at(0);
+  const Json& best = trainings->at(0);
   const auto days = [&best](const char* key) {
     return significant(best.at(key).get<double>() / 86400, 3);
   };
@@ -50,8 +48,8 @@ std::string training_sentence(const json& answer) {
                      days("with_failures_high_s"), price_text(best));
 }
 
-std::string verdict_of_plan(const json& answer) {
-  const json& best = answer.at("best").at(0);
+std::string verdict_of_plan(const Json& answer) {
+  const Json& best = answer.at("best").at(0);
   return fmt::format(
       "Best by {} on {} with {} is {}: an iteration takes {}, {} tokens/s.{}",
       answer.at("objective").get<std::string>(), counted(best.at("gpus").get<long long>(), "GPU"),
@@ -59,9 +57,9 @@ std::string verdict_of_plan(const json& answer) {
       rate_text(best.at("tokens_per_s").get<double>()), training_sentence(answer));
 }
 
-std::vector<Tile> tiles_of_best(const json& answer) {
-  const json& best = answer.at("best").at(0);
-  return {{"Iteration", to_text(Seconds(time_of_plan(best))), iteration_ends(best), Tone::plain},
+std::vector<Tile> tiles_of_best(const Json& answer) {
+  const Json& best = answer.at("best").at(0);
+  return {{"Iteration", to_text(Seconds(time_of_plan(best))), iteration_detail(best), Tone::plain},
           {"Throughput", rate_text(best.at("tokens_per_s").get<double>()) + " tokens/s",
            fmt::format("{} sequences an iteration", answer.at("global_batch").dump()), Tone::plain},
           {"FLOP utilisation", percent(best.at("flop_utilisation").get<double>()),
@@ -74,7 +72,7 @@ std::vector<Tile> tiles_of_best(const json& answer) {
 }
 
 /// "tensor=2": the keys of a plan and their values, with its framework.
-std::vector<std::string> settings_of(const json& plan) {
+std::vector<std::string> settings_of(const Json& plan) {
   std::vector<std::string> settings;
   std::istringstream text(plan_text(plan) +
                           ",framework=" + plan.at("framework").get<std::string>());
@@ -84,10 +82,10 @@ std::vector<std::string> settings_of(const json& plan) {
 
 /// The plans by the settings in which they differ from each other; keys of most values come first,
 /// so that names that a figure cuts stay distinct.
-std::vector<std::string> names_by_difference(const std::vector<json>& plans) {
+std::vector<std::string> names_by_difference(const std::vector<Json>& plans) {
   std::map<std::string, std::size_t> plans_with;
   std::map<std::string, std::set<std::string>> values;
-  for (const json& plan : plans) {
+  for (const Json& plan : plans) {
     for (const std::string& setting : settings_of(plan)) {
       ++plans_with[setting];
       values[setting.substr(0, setting.find('='))].insert(setting);
@@ -97,7 +95,7 @@ std::vector<std::string> names_by_difference(const std::vector<json>& plans) {
     return values.at(setting.substr(0, setting.find('='))).size();
   };
   std::vector<std::string> names;
-  for (const json& plan : plans) {
+  for (const Json& plan : plans) {
     std::vector<std::string> settings = settings_of(plan);
     std::erase_if(settings, [&](const std::string& setting) {
       return plans_with.at(setting) == plans.size();
@@ -110,19 +108,19 @@ std::vector<std::string> names_by_difference(const std::vector<json>& plans) {
 }
 
 /// Time against memory, or against GPUs if their number was part of the search alone.
-std::optional<Figure> front_of_plans(const json& answer) {
+std::optional<Figure> front_of_plans(const Json& answer) {
   const bool by_gpus = answer.at("memory_front").size() < 2 && answer.at("gpu_front").size() > 1;
-  std::vector<json> plans;
-  const auto add = [&plans](const json& list) {
-    for (const json& plan : list) {
+  std::vector<Json> plans;
+  const auto add = [&plans](const Json& list) {
+    for (const Json& plan : list) {
       const bool is_known = std::ranges::any_of(
-          plans, [&plan](const json& other) { return settings_of(other) == settings_of(plan); });
+          plans, [&plan](const Json& other) { return settings_of(other) == settings_of(plan); });
       if (!is_known) plans.push_back(plan);
     }
   };
   add(answer.at(by_gpus ? "gpu_front" : "memory_front"));
   const std::size_t front = plans.size();
-  add(json::array({answer.at("best").at(0)}));
+  add(Json::array({answer.at("best").at(0)}));
   if (!by_gpus) add(answer.at("neighbours"));
   const std::vector<std::string> names = names_by_difference(plans);
   const std::vector<std::string> best = settings_of(answer.at("best").at(0));
@@ -136,7 +134,7 @@ std::optional<Figure> front_of_plans(const json& answer) {
   return figure::pareto_front(points, {"iteration, s", by_gpus ? "GPUs" : "memory of a rank, GB"});
 }
 
-Table choices_of(const json& plans, std::string title) {
+Table choices_of(const Json& plans, std::string title) {
   Table table{std::move(title),
               {{"plan", Align::left},
                {"framework", Align::left},
@@ -148,7 +146,7 @@ Table choices_of(const json& plans, std::string title) {
                {"against the best"}},
               {},
               {}};
-  for (const json& plan : plans) {
+  for (const Json& plan : plans) {
     table.rows.push_back({{plan_text(plan)},
                           {plan.at("framework").get<std::string>()},
                           {plan.at("gpus").dump()},
@@ -161,9 +159,9 @@ Table choices_of(const json& plans, std::string title) {
   return table;
 }
 
-std::vector<ChangedPlan> changed_plans(const json& plans) {
+std::vector<ChangedPlan> changed_plans(const Json& plans) {
   std::vector<ChangedPlan> changed;
-  for (const json& plan : plans) {
+  for (const Json& plan : plans) {
     changed.push_back({plan.at("change").get<std::string>(),
                        to_text(Seconds(time_of_plan(plan))),
                        plan.at("of_best").get<double>(),
@@ -172,7 +170,7 @@ std::vector<ChangedPlan> changed_plans(const json& plans) {
   return changed;
 }
 
-std::vector<Section> sections_of(const json& answer) {
+std::vector<Section> sections_of(const Json& answer) {
   std::vector<Section> sections{
       {"best", "The best plans", {choices_of(answer.at("best"), "The best plans")}}};
   if (!answer.at("neighbours").empty()) {
@@ -195,7 +193,7 @@ std::vector<Section> sections_of(const json& answer) {
 }
 
 /// A warning where others are as good, as far as the model can say.
-Badge badge_of_plan(const json& answer) {
+Badge badge_of_plan(const Json& answer) {
   Badge badge = sheet_badge(answer, answer.at("best").at(0));
   const auto alike = answer.at("not_told_apart").get<long long>();
   if (alike > 0) {
@@ -206,14 +204,8 @@ Badge badge_of_plan(const json& answer) {
   return badge;
 }
 
-Page page_of_search(const json& answer) {
-  Page page;
-  page.kind = "plan";
-  page.question =
-      fmt::format("How should {} be trained on {}?", answer.at("network").get<std::string>(),
-                  answer.at("cluster").get<std::string>());
-  page.verdict = verdict_of_plan(answer);
-  page.tiles = tiles_of_best(answer);
+Page page_of_search(const Json& answer) {
+  Page page = parallel_plan_opening(answer);
   page.data = badge_of_plan(answer);
   page.data_section = "notes";
   if (auto figure = front_of_plans(answer)) {
@@ -226,10 +218,21 @@ Page page_of_search(const json& answer) {
 
 }  // namespace
 
+Page parallel_plan_opening(const Json& answer) {
+  Page page;
+  page.kind = "plan";
+  page.question =
+      fmt::format("How should {} be trained on {}?", answer.at("network").get<std::string>(),
+                  answer.at("cluster").get<std::string>());
+  page.verdict = verdict_of_plan(answer);
+  page.tiles = tiles_of_best(answer);
+  return page;
+}
+
 AnswerPage parallel_plan_page(const std::string& text, const std::string& file) {
-  return page_of_answer(text, file, "plans", [](const json& answer) {
+  return page_of_answer(text, file, "plans", [](const Json& answer) {
     AnswerPage made{page_of_search(answer), {}};
-    const json& best = answer.at("best");
+    const Json& best = answer.at("best");
     made.document.tables = {choices_of(best, "The best plans")};
     made.document.records = records_of_objects({best.begin(), best.end()}, {"gpus", "plan"},
                                                {"t_iter_s", "tokens_per_s", "memory_bytes"});

@@ -19,8 +19,6 @@
 namespace dlscale::report {
 namespace {
 
-using nlohmann::json;
-
 /// A part of an iteration: its key and a word for it.
 struct PlanPart {
   const char* key;
@@ -34,7 +32,7 @@ struct PlanWords {
   std::vector<PlanPart> parts;
 };
 
-PlanWords words_of(const json& plan) {
+PlanWords words_of(const Json& plan) {
   if (plan.contains("t_layer_messages_s")) {
     return {"tokens_per_s",
             "tokens/s",
@@ -65,27 +63,27 @@ PlanWords words_of(const json& plan) {
            {"t_input_s", "input"}}};
 }
 
-double rate_of(const json& plan) {
+double rate_of(const Json& plan) {
   return plan.at(words_of(plan).rate).get<double>();
 }
 
-std::string ranks_text(const json& plan) {
+std::string ranks_text(const Json& plan) {
   return counted(plan.at("ranks").get<long long>(), "rank");
 }
 
-std::string throughput_text(const json& plan) {
+std::string throughput_text(const Json& plan) {
   return fmt::format("{} {}", rate_text(rate_of(plan)), words_of(plan).samples);
 }
 
 /// Whether the plan fits the device, as a clause.
-std::string fit_clause(const json& plan) {
+std::string fit_clause(const Json& plan) {
   const auto fits = plan.at("fits").get<std::string>();
   if (fits == "yes") return "it fits the memory";
   if (fits == "unknown") return "whether it fits is unknown";
   return fits == "no" ? "it does not fit the memory" : "it may not fit the memory";
 }
 
-Tile memory_tile(const json& plan) {
+Tile memory_tile(const Json& plan) {
   const auto fits = plan.at("fits").get<std::string>();
   const auto low = number_in(plan, "memory_low_bytes");
   const auto high = number_in(plan, "memory_high_bytes");
@@ -99,9 +97,9 @@ Tile memory_tile(const json& plan) {
 }
 
 /// FLOP utilisation, speed-up over one device, or the gain over data parallelism.
-Tile worth_tile(const json& plan) {
+Tile worth_tile(const Json& plan) {
   if (const auto share = number_in(plan, "model_flop_utilisation")) {
-    const json& framework = plan.at("framework");
+    const Json& framework = plan.at("framework");
     return {"FLOP utilisation", percent(*share),
             framework.is_string() ? framework.get<std::string>() : "", Tone::plain};
   }
@@ -116,12 +114,12 @@ Tile worth_tile(const json& plan) {
           "efficiency " + percent(plan.at("efficiency").get<double>()), Tone::plain};
 }
 
-std::vector<Tile> tiles_of_plan(const json& plan) {
+std::vector<Tile> tiles_of_plan(const Json& plan) {
   const double time = plan.at("t_iter_s").get<double>();
   const PlanWords words = words_of(plan);
   const PlanPart& most = *std::ranges::max_element(
       words.parts, {}, [&plan](const PlanPart& part) { return plan.at(part.key).get<double>(); });
-  return {{"Iteration", to_text(Seconds(time)), iteration_ends(plan), Tone::plain},
+  return {{"Iteration", to_text(Seconds(time)), iteration_detail(plan), Tone::plain},
           {"Throughput", throughput_text(plan),
            fmt::format("{}, {} samples", ranks_text(plan), plan.at("global_batch").dump()),
            Tone::plain},
@@ -134,19 +132,19 @@ std::vector<Tile> tiles_of_plan(const json& plan) {
 }
 
 /// Whether a part takes time in any of the plans.
-bool takes_time(const json& plans, const PlanPart& part) {
-  return std::any_of(plans.begin(), plans.end(), [&part](const json& plan) {
+bool takes_time(const Json& plans, const PlanPart& part) {
+  return std::any_of(plans.begin(), plans.end(), [&part](const Json& plan) {
     return plan.at(part.key).get<double>() > 1e-6 * plan.at("t_iter_s").get<double>();
   });
 }
 
 /// A bar for each plan; plans of the same layout differ in ranks.
-std::optional<Figure> parts_of_plans(const json& plans) {
+std::optional<Figure> parts_of_plans(const Json& plans) {
   figure::StackedBars bars{"iteration", "Where the time of an iteration goes",
                            "time of an iteration, s (lower is better)", "90 % interval"};
   bars.unit = "s";
   bars.factor = 1;
-  for (const json& plan : plans) {
+  for (const Json& plan : plans) {
     figure::StackedBar bar{ranks_text(plan), plan_text(plan)};
     bar.low = number_in(plan, "t_iter_low_s");
     bar.high = number_in(plan, "t_iter_high_s");
@@ -160,7 +158,7 @@ std::optional<Figure> parts_of_plans(const json& plans) {
   return figure::stacked_bars(bars);
 }
 
-Table plans_table(const json& plans) {
+Table plans_table(const Json& plans) {
   const Tile worth = worth_tile(plans.at(0));
   Table table{"Plans",
               {{"plan", Align::left},
@@ -174,7 +172,7 @@ Table plans_table(const json& plans) {
                {"bound by", Align::left}},
               {},
               {}};
-  for (const json& plan : plans) {
+  for (const Json& plan : plans) {
     table.rows.push_back({{plan_text(plan)},
                           {plan.at("ranks").dump()},
                           {to_text(Seconds(plan.at("t_iter_s").get<double>()))},
@@ -189,9 +187,9 @@ Table plans_table(const json& plans) {
 }
 
 /// The times and messages of each stage of a pipeline; empty without stages.
-std::vector<Table> stage_tables(const json& plans) {
+std::vector<Table> stage_tables(const Json& plans) {
   std::vector<Table> tables;
-  for (const json& plan : plans) {
+  for (const Json& plan : plans) {
     const auto stages = plan.find("stages");
     if (stages == plan.end()) continue;
     tables.push_back(table_of_objects(*stages,
@@ -203,31 +201,25 @@ std::vector<Table> stage_tables(const json& plans) {
 }
 
 /// The fastest plan that fits; with several plans it is named, or it is said that none does.
-std::string verdict_of_plans(const json& plans, const json& best) {
+std::string verdict_of_plans(const Json& plans, const Json& best) {
   const auto fits = best.at("fits").get<std::string>();
   const char* opening = plans.size() == 1 ? "By"
                         : fits == "yes"   ? "Fastest of those that fit is"
                         : fits == "no"    ? "None fits; fastest is"
                                           : "None surely fits; fastest of those that may is";
-  return fmt::format("{} {} on {}{} an iteration takes {}, {}, bound by {}; {}{}.", opening,
-                     plan_words(best), ranks_text(best), plans.size() == 1 ? "," : ":",
-                     iteration_text(best), throughput_text(best),
-                     best.at("bound").get<std::string>(), fit_clause(best), framework_clause(best));
+  const char* interval = best.contains("t_branches_s")
+                             ? " No fitted training is like it, so the interval is unknown."
+                             : "";
+  return fmt::format(
+      "{} {} on {}{} an iteration takes {}, {}, bound by {}; {}{}.{}", opening, plan_words(best),
+      ranks_text(best), plans.size() == 1 ? "," : ":", iteration_text(best), throughput_text(best),
+      best.at("bound").get<std::string>(), fit_clause(best), framework_clause(best), interval);
 }
 
-Page page_of_plans(const json& answer) {
-  const json& plans = answer.at("plans");
-  const json& best = best_plan(plans);
-  Page page;
-  page.kind = "prediction";
-  page.question =
-      fmt::format("How fast does {} train on {}?", best.at("network").get<std::string>(),
-                  best.at("cluster").get<std::string>());
-  page.verdict = verdict_of_plans(plans, best);
-  page.tone = best.at("fits").get<std::string>() == "no" ? Tone::bad
-              : framework_clause(best).empty()           ? Tone::plain
-                                                         : Tone::caution;
-  page.tiles = tiles_of_plan(best);
+Page page_of_plans(const Json& answer) {
+  const Json& plans = answer.at("plans");
+  const Json& best = best_plan(plans);
+  Page page = parallel_prediction_opening(answer);
   page.data = sheet_badge(answer, best);
   page.data_section = "notes";
   if (auto figure = parts_of_plans(plans)) {
@@ -250,20 +242,26 @@ Page page_of_plans(const json& answer) {
 
 }  // namespace
 
-const json& best_plan(const json& plans) {
-  const auto fit_of = [](const json& plan) {
-    const auto fits = plan.at("fits").get<std::string>();
-    return fits == "yes" ? 2 : fits == "no" ? 0 : 1;
-  };
-  return *std::max_element(plans.begin(), plans.end(), [&](const json& a, const json& b) {
-    return std::pair(fit_of(a), rate_of(a)) < std::pair(fit_of(b), rate_of(b));
-  });
+Page parallel_prediction_opening(const Json& answer) {
+  const Json& plans = answer.at("plans");
+  const Json& best = best_plan(plans);
+  Page page;
+  page.kind = "prediction";
+  page.question =
+      fmt::format("How fast does {} train on {}?", best.at("network").get<std::string>(),
+                  best.at("cluster").get<std::string>());
+  page.verdict = verdict_of_plans(plans, best);
+  page.tone = best.at("fits").get<std::string>() == "no" ? Tone::bad
+              : framework_clause(best).empty()           ? Tone::plain
+                                                         : Tone::caution;
+  page.tiles = tiles_of_plan(best);
+  return page;
 }
 
 AnswerPage parallel_prediction_page(const std::string& text, const std::string& file) {
-  return page_of_answer(text, file, "predictions of plans", [](const json& answer) {
+  return page_of_answer(text, file, "predictions of plans", [](const Json& answer) {
     AnswerPage made{page_of_plans(answer), {}};
-    const json& plans = answer.at("plans");
+    const Json& plans = answer.at("plans");
     std::vector<std::string> values{"t_iter_s", words_of(plans.at(0)).rate, "memory_bytes"};
     for (const char* end : {"t_iter_low_s", "t_iter_high_s"}) {
       if (plans.at(0).contains(end)) values.emplace_back(end);

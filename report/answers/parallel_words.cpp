@@ -15,7 +15,7 @@ namespace {
 
 constexpr double giga_bytes = 1e-9;
 
-std::string ends_of(const nlohmann::json& plan) {
+std::string ends_of(const Json& plan) {
   const auto low = number_in(plan, "t_iter_low_s");
   const auto high = number_in(plan, "t_iter_high_s");
   if (!low || !high) return "";
@@ -24,12 +24,12 @@ std::string ends_of(const nlohmann::json& plan) {
 
 }  // namespace
 
-std::string plan_text(const nlohmann::json& plan) {
+std::string plan_text(const Json& plan) {
   auto text = plan.at("plan").get<std::string>();
   return text.empty() ? "data=1" : text;
 }
 
-std::string plan_words(const nlohmann::json& plan) {
+std::string plan_words(const Json& plan) {
   std::string words;
   for (const char letter : plan_text(plan)) {
     words += letter;
@@ -38,18 +38,23 @@ std::string plan_words(const nlohmann::json& plan) {
   return words;
 }
 
-std::string iteration_text(const nlohmann::json& plan) {
+std::string iteration_text(const Json& plan) {
   const std::string ends = ends_of(plan);
   return to_text(Seconds(plan.at("t_iter_s").get<double>())) +
          (ends.empty() ? "" : fmt::format(" (90 % interval {})", ends));
 }
 
-std::string iteration_ends(const nlohmann::json& plan) {
+std::string iteration_ends(const Json& plan) {
+  const std::string ends = ends_of(plan);
+  return ends.empty() ? "no interval" : ends;
+}
+
+std::string iteration_detail(const Json& plan) {
   const std::string ends = ends_of(plan);
   return ends.empty() ? "no interval" : ends + " (90 %)";
 }
 
-std::string framework_clause(const nlohmann::json& plan) {
+std::string framework_clause(const Json& plan) {
   const auto title = plan.find("not_run_by");
   return title == plan.end()
              ? ""
@@ -60,12 +65,12 @@ std::string gigabytes(double bytes) {
   return significant(giga_bytes * bytes, 3) + " GB";
 }
 
-bool is_measured(const nlohmann::json& answer) {
+bool is_measured(const Json& answer) {
   const auto options = answer.find("options");
   return options != answer.end() && options->contains("measured");
 }
 
-Badge sheet_badge(const nlohmann::json& answer, const nlohmann::json& plan) {
+Badge sheet_badge(const Json& answer, const Json& plan) {
   const std::string basis =
       is_measured(answer) ? "data sheets and published trainings, moved by your measured points"
                           : "data sheets and published trainings; nothing was measured here";
@@ -94,7 +99,7 @@ Section changes_section(const std::vector<ChangedPlan>& plans, ChangeHeadings he
   return {"neighbours", "What another choice loses", {std::move(table)}};
 }
 
-Section notes_section(const nlohmann::json& answer) {
+Section notes_section(const Json& answer) {
   Items items{{is_measured(answer)
                    ? "Times are predicted from data sheets, published trainings and your points."
                    : "Times are predicted from data sheets and published trainings."}};

@@ -2,38 +2,40 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "report/page/blocks.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::report {
 
 // Words of plans in JSON that their pages share.
 
 /// The plan as command lines have it; "data=1" for one rank, whose plan has no words.
-std::string plan_text(const nlohmann::json& plan);
+std::string plan_text(const Json& plan);
 
 /// The same in prose, where lines may break: "tensor=4, zero=1".
-std::string plan_words(const nlohmann::json& plan);
+std::string plan_words(const Json& plan);
 
 /// "1.91 s (90 % interval 1.52 s to 2.72 s)"; without the bracket if an end is null.
-std::string iteration_text(const nlohmann::json& plan);
+std::string iteration_text(const Json& plan);
 
-/// "1.52 s to 2.72 s (90 %)"; "no interval" if an end is null.
-std::string iteration_ends(const nlohmann::json& plan);
+/// "1.52 s to 2.72 s", "no interval" if an end is null, for columns whose heading says 90 %.
+std::string iteration_ends(const Json& plan);
+
+/// "1.52 s to 2.72 s (90 %)", for tiles.
+std::string iteration_detail(const Json& plan);
 
 /// "; torchtitan as published does not run this plan"; empty if the framework of the plan does.
-std::string framework_clause(const nlohmann::json& plan);
+std::string framework_clause(const Json& plan);
 
 /// "27.99 GB".
 std::string gigabytes(double bytes);
 
 /// Usable, or doubtful if an end of the interval is farther than half of the iteration.
 /// It says whether points were measured, and is of one `plan` of the answer.
-Badge sheet_badge(const nlohmann::json& answer, const nlohmann::json& plan);
+Badge sheet_badge(const Json& answer, const Json& plan);
 
 /// Whether the options of an answer name measured points.
-bool is_measured(const nlohmann::json& answer);
+bool is_measured(const Json& answer);
 
 /// The best plan with one choice made otherwise.
 struct ChangedPlan {
@@ -53,6 +55,6 @@ struct ChangeHeadings {
 Section changes_section(const std::vector<ChangedPlan>& plans, ChangeHeadings headings);
 
 /// The notes of an answer as a section "notes".
-Section notes_section(const nlohmann::json& answer);
+Section notes_section(const Json& answer);
 
 }  // namespace dlscale::report

@@ -20,8 +20,6 @@
 namespace dlscale::report {
 namespace {
 
-using nlohmann::json;
-
 constexpr double one_hour = 3600;
 
 std::string hours_text(double seconds) {
@@ -30,7 +28,7 @@ std::string hours_text(double seconds) {
 }
 
 /// The settings of a choice beside ranks, batch and schedule: "buckets of 2.00 MiB", "2 servers".
-std::string settings_text(const json& one) {
+std::string settings_text(const Json& one) {
   std::vector<std::string> settings;
   if (const auto bucket = number_in(one, "bucket_bytes")) {
     settings.push_back("buckets of " + to_text(Bytes(*bucket)));
@@ -42,30 +40,30 @@ std::string settings_text(const json& one) {
     settings.push_back(counted(one.at("servers").get<long long>(), "server"));
   }
   for (const char* key : {"sharding", "transport", "callers"}) {
-    const json& value = one.at(key);
+    const Json& value = one.at(key);
     if (value.is_string()) settings.push_back(fmt::format("{} {}", key, value.get<std::string>()));
   }
   return fmt::format("{}", fmt::join(settings, ", "));
 }
 
-std::string with_settings(std::string text, const json& one) {
+std::string with_settings(std::string text, const Json& one) {
   const std::string settings = settings_text(one);
   return settings.empty() ? text : text + ", " + settings;
 }
 
-std::string choice_name(const json& one) {
+std::string choice_name(const Json& one) {
   return with_settings(
       fmt::format("{}, batch {}, {}", counted(one.at("ranks").get<long long>(), "rank"),
                   one.at("batch").dump(), one.at("schedule").get<std::string>()),
       one);
 }
 
-double training_time(const json& one) {
+double training_time(const Json& one) {
   return one.at("time_to_train_s").get<double>();
 }
 
 /// The time to train at an end of the interval of an iteration.
-std::optional<double> time_at(const json& one, const char* end) {
+std::optional<double> time_at(const Json& one, const char* end) {
   const auto iteration = number_in(one, end);
   const double planned = one.at("t_iter_s").get<double>();
   if (!iteration || !(planned > 0)) return {};
@@ -73,38 +71,34 @@ std::optional<double> time_at(const json& one, const char* end) {
 }
 
 /// "3.31 h to 5.16 h"; empty without an interval.
-std::string training_interval(const json& one) {
+std::string training_interval(const Json& one) {
   const auto low = time_at(one, "t_iter_low_s");
   const auto high = time_at(one, "t_iter_high_s");
   return low && high ? fmt::format("{} to {}", hours_text(*low), hours_text(*high)) : "";
 }
 
-bool has_price(const json& plan) {
+bool has_price(const Json& plan) {
   return number_in(plan.at("best").at(0), "cost").has_value();
 }
 
-/// "90", "34.7".
-std::string epochs_text(double epochs) {
-  return epochs == std::round(epochs) ? grouped(std::llround(epochs)) : significant(epochs, 3);
-}
-
-std::string plan_verdict(const json& plan) {
-  const json& best = plan.at("best").at(0);
+std::string plan_verdict(const Json& plan) {
+  const Json& best = plan.at("best").at(0);
   const std::string interval = training_interval(best);
   const std::string price =
-      has_price(plan) ? fmt::format(", at a cost of {}", significant(*number_in(best, "cost"), 4)) : "";
+      has_price(plan) ? fmt::format(", at a cost of {}", significant(*number_in(best, "cost"), 4))
+                      : "";
   return fmt::format("On {} with {} samples each, schedule {}: {} epochs take {}{}{}.",
                      counted(best.at("ranks").get<long long>(), "rank"), best.at("batch").dump(),
                      with_settings(best.at("schedule").get<std::string>(), best),
-                     epochs_text(best.at("epochs").get<double>()),
-                     hours_text(training_time(best)),
+                     epochs_text(best.at("epochs").get<double>()), hours_text(training_time(best)),
                      interval.empty() ? "" : fmt::format(" (90 % interval {})", interval), price);
 }
 
-std::vector<Tile> plan_tiles(const json& plan) {
-  const json& best = plan.at("best").at(0);
+std::vector<Tile> plan_tiles(const Json& plan) {
+  const Json& best = plan.at("best").at(0);
   std::vector<Tile> tiles{
-      {"Time to train", hours_text(training_time(best)), training_interval(best) + " (90 %)",
+      {"Time to train", hours_text(training_time(best)),
+       training_interval(best).empty() ? "no interval" : training_interval(best) + " (90 %)",
        Tone::plain},
       {"Hours of ranks", significant(best.at("rank_hours").get<double>(), 4),
        has_price(plan) ? fmt::format("cost {}", significant(*number_in(best, "cost"), 4)) : "",
@@ -120,10 +114,10 @@ std::vector<Tile> plan_tiles(const json& plan) {
   return tiles;
 }
 
-std::optional<Figure> front_figure(const json& plan) {
+std::optional<Figure> front_figure(const Json& plan) {
   const bool price = has_price(plan);
   std::vector<figure::ParetoPoint> points;
-  const auto add = [&](const json& one, bool front) {
+  const auto add = [&](const Json& one, bool front) {
     const auto y = price ? number_in(one, "cost") : number_in(one, "rank_hours");
     const std::string name = choice_name(one);
     const auto known = std::ranges::find(points, name, &figure::ParetoPoint::name);
@@ -135,15 +129,15 @@ std::optional<Figure> front_figure(const json& plan) {
     points.back().x_low = *low / one_hour;
     points.back().x_high = *high / one_hour;
   };
-  for (const json& one : plan.at("front")) add(one, true);
+  for (const Json& one : plan.at("front")) add(one, true);
   add(plan.at("best").at(0), false);
-  for (const json& one : plan.at("neighbours")) add(one, false);
+  for (const Json& one : plan.at("neighbours")) add(one, false);
   const std::string best = choice_name(plan.at("best").at(0));
   for (figure::ParetoPoint& point : points) point.best = point.name == best;
   return figure::pareto_front(points, {"time to train, h", price ? "cost" : "hours of ranks"});
 }
 
-Table choices_table(const json& choices, std::string title) {
+Table choices_table(const Json& choices, std::string title) {
   Table table{std::move(title),
               {{"ranks"},
                {"batch"},
@@ -155,7 +149,7 @@ Table choices_table(const json& choices, std::string title) {
                {"efficiency"}},
               {},
               {}};
-  for (const json& one : choices) {
+  for (const Json& one : choices) {
     table.rows.push_back({{one.at("ranks").dump()},
                           {one.at("batch").dump()},
                           {one.at("schedule").get<std::string>()},
@@ -168,10 +162,10 @@ Table choices_table(const json& choices, std::string title) {
   return table;
 }
 
-std::vector<ChangedPlan> changed_choices(const json& plan) {
+std::vector<ChangedPlan> changed_choices(const Json& plan) {
   std::vector<ChangedPlan> changed;
   const double best = training_time(plan.at("best").at(0));
-  for (const json& one : plan.at("neighbours")) {
+  for (const Json& one : plan.at("neighbours")) {
     const bool kept = one.at("within_limits").get<bool>();
     changed.push_back({one.at("change").get<std::string>(),
                        hours_text(training_time(one)),
@@ -181,30 +175,24 @@ std::vector<ChangedPlan> changed_choices(const json& plan) {
   return changed;
 }
 
-Items left_out_items(const json& plan) {
+Items left_out_items(const Json& plan) {
   Items items;
   for (const char* key : {"left_out_for_memory", "left_out_for_servers", "simulated_because"}) {
-    for (const json& line : plan.at(key)) items.lines.push_back(line.get<std::string>());
+    for (const Json& line : plan.at(key)) items.lines.push_back(line.get<std::string>());
   }
   return items;
 }
 
-Items plan_notes(const json& plan) {
+Items plan_notes(const Json& plan) {
   Items items;
-  for (const json& note : plan.at("best").at(0).at("notes")) {
+  for (const Json& note : plan.at("best").at(0).at("notes")) {
     items.lines.push_back(note.at("text").get<std::string>());
   }
   return items;
 }
 
-Page page_of_plan(const json& plan) {
-  Page page;
-  page.kind = "plan";
-  page.question =
-      fmt::format("How should {} be trained on {}?", plan.at("network").get<std::string>(),
-                  plan.at("cluster").get<std::string>());
-  page.verdict = plan_verdict(plan);
-  page.tiles = plan_tiles(plan);
+Page page_of_plan(const Json& plan) {
+  Page page = plan_opening(plan);
   const Items notes = plan_notes(plan);
   const bool simulated = plan.at("by_simulation").get<long long>() > 0;
   page.data = Badge{Tone::caution, "Usable",
@@ -232,11 +220,26 @@ Page page_of_plan(const json& plan) {
 
 }  // namespace
 
+std::string epochs_text(double epochs) {
+  return epochs == std::round(epochs) ? grouped(std::llround(epochs)) : significant(epochs, 3);
+}
+
+Page plan_opening(const Json& answer) {
+  Page page;
+  page.kind = "plan";
+  page.question =
+      fmt::format("How should {} be trained on {}?", answer.at("network").get<std::string>(),
+                  answer.at("cluster").get<std::string>());
+  page.verdict = plan_verdict(answer);
+  page.tiles = plan_tiles(answer);
+  return page;
+}
+
 AnswerPage plan_page(const std::string& text, const std::string& file) {
-  return page_of_answer(text, file, "plans", [](const json& plan) {
+  return page_of_answer(text, file, "plans", [](const Json& plan) {
     AnswerPage made{page_of_plan(plan), {}};
     made.document.tables = {choices_table(plan.at("best"), "The best plans")};
-    const std::vector<json> best(plan.at("best").begin(), plan.at("best").end());
+    const std::vector<Json> best(plan.at("best").begin(), plan.at("best").end());
     made.document.records =
         records_of_objects(best, {"ranks", "batch", "schedule"},
                            {"t_iter_s", "images_per_s", "time_to_train_s", "rank_hours"});

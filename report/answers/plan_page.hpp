@@ -9,4 +9,10 @@ namespace dlscale::report {
 /// and what other choices lose. Throws ConfigError that names the file for damage.
 AnswerPage plan_page(const std::string& text, const std::string& file);
 
+/// Its question, verdict and tiles alone.
+Page plan_opening(const Json& answer);
+
+/// A number of epochs: "90", "34.7".
+std::string epochs_text(double epochs);
+
 }  // namespace dlscale::report

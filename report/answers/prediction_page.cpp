@@ -25,8 +25,6 @@
 namespace dlscale::report {
 namespace {
 
-using nlohmann::json;
-
 /// A part of an iteration: its key in "time", its heading, and a word for it.
 struct PredictedPart {
   const char* key;
@@ -41,16 +39,16 @@ constexpr std::array predicted_parts{PredictedPart{"t_io_s", "io ms", "input"},
                                      PredictedPart{"t_u_s", "update ms", "update"},
                                      PredictedPart{"t_iter_s", "iteration ms", "iteration"}};
 
-std::string in_ms(const json& seconds) {
+std::string in_ms(const Json& seconds) {
   return seconds.is_null() ? "–" : milliseconds(Seconds(seconds.get<double>()));
 }
 
-const json& rows_of(const json& answer) {
+const Json& rows_of(const Json& answer) {
   return answer.at(answer.contains("predictions") ? "predictions" : "rows");
 }
 
-std::vector<Cell> question_of(const json& row) {
-  const json& run = row.at("run");
+std::vector<Cell> question_of(const Json& row) {
+  const Json& run = row.at("run");
   return {
       {run.at("ranks").dump()}, {run.at("batch").dump()}, {run.at("schedule").get<std::string>()}};
 }
@@ -60,7 +58,7 @@ std::vector<Column> question_columns() {
 }
 
 /// A value with the interval that answers of earlier versions lack.
-std::string with_ends(const json& row, const std::string& key, const auto& text) {
+std::string with_ends(const Json& row, const std::string& key, const auto& text) {
   const auto end = [&](const char* which) -> std::optional<double> {
     const auto found = row.find(key + which);
     if (found == row.end() || !found->is_number()) return {};
@@ -69,7 +67,7 @@ std::string with_ends(const json& row, const std::string& key, const auto& text)
   return text(row.at(key).get<double>(), end("_low"), end("_high"));
 }
 
-Table iteration_table(const json& rows) {
+Table iteration_table(const Json& rows) {
   Table table;
   table.title = "Iterations";
   table.columns = question_columns();
@@ -78,7 +76,7 @@ Table iteration_table(const json& rows) {
     table.columns.push_back({heading});
   }
   table.columns.push_back({"bound by", Align::left});
-  for (const json& row : rows) {
+  for (const Json& row : rows) {
     std::vector<Cell> cells = question_of(row);
     cells.push_back({in_ms(row.at("time").at("t_iter_s"))});
     cells.push_back(
@@ -92,12 +90,12 @@ Table iteration_table(const json& rows) {
   return table;
 }
 
-Table part_table(const json& rows) {
+Table part_table(const Json& rows) {
   Table table;
   table.title = "Parts of an iteration";
   table.columns = question_columns();
   for (const PredictedPart& part : predicted_parts) table.columns.push_back({part.heading});
-  for (const json& row : rows) {
+  for (const Json& row : rows) {
     std::vector<Cell> cells = question_of(row);
     for (const PredictedPart& part : predicted_parts) {
       cells.push_back({in_ms(row.at("time").at(part.key))});
@@ -108,29 +106,7 @@ Table part_table(const json& rows) {
   return table;
 }
 
-/// Each note once, with the ranks to which it applies unless these are all.
-Items notes_of(const json& rows) {
-  std::vector<std::pair<std::string, std::set<int>>> notes;
-  std::set<int> all;
-  for (const json& row : rows) {
-    const int ranks = json_count<int>(row.at("run").at("ranks"), "ranks");
-    all.insert(ranks);
-    for (const json& note : row.at("notes")) {
-      const std::string text = note.at("text").get<std::string>();
-      auto known = std::ranges::find(notes, text, &std::pair<std::string, std::set<int>>::first);
-      if (known == notes.end()) known = notes.insert(notes.end(), {text, {}});
-      known->second.insert(ranks);
-    }
-  }
-  Items items;
-  for (const auto& [text, ranks] : notes) {
-    items.lines.push_back(ranks == all ? text
-                                       : fmt::format("ranks {}: {}", fmt::join(ranks, ", "), text));
-  }
-  return items;
-}
-
-Table prediction_records(const json& rows) {
+Table prediction_records(const Json& rows) {
   Table records;
   for (const char* key : {"network", "cluster", "ranks", "batch", "dtype", "schedule"}) {
     records.columns.push_back({key, Align::left, Meaning::key});
@@ -138,14 +114,14 @@ Table prediction_records(const json& rows) {
   for (const char* key : {"t_iter_s", "t_iter_low_s", "t_iter_high_s", "images_per_s", "speedup"}) {
     records.columns.push_back({key, Align::right, Meaning::value});
   }
-  const auto plain = [](const json& value) {
+  const auto plain = [](const Json& value) {
     if (value.is_null()) return std::string();
     return value.is_string() ? value.get<std::string>() : value.dump();
   };
-  for (const json& row : rows) {
+  for (const Json& row : rows) {
     std::vector<Cell> cells;
     for (const Column& column : records.columns) {
-      const json& source = column.meaning == Meaning::key ? row.at("run")
+      const Json& source = column.meaning == Meaning::key ? row.at("run")
                            : column.heading == "t_iter_s" ? row.at("time")
                                                           : row;
       cells.push_back({plain(source.at(column.heading))});
@@ -156,39 +132,39 @@ Table prediction_records(const json& rows) {
 }
 
 /// The row of most samples a second.
-const json& fastest(const json& rows) {
-  const auto slower = [](const json& a, const json& b) {
+const Json& fastest(const Json& rows) {
+  const auto slower = [](const Json& a, const Json& b) {
     return a.at("images_per_s").get<double>() < b.at("images_per_s").get<double>();
   };
   return *std::max_element(rows.begin(), rows.end(), slower);
 }
 
-std::string samples_of(const json& row) {
+std::string samples_of(const Json& row) {
   const auto tokens = row.find("tokens_per_s");
   return tokens != row.end() && tokens->is_number() ? "sequences" : "images";
 }
 
-std::string ranks_of(const json& row) {
+std::string ranks_of(const Json& row) {
   return counted(json_count<int>(row.at("run").at("ranks"), "ranks"), "rank");
 }
 
-std::string word_of(const json& row, const char* key) {
+std::string word_of(const Json& row, const char* key) {
   return row.at("run").at(key).get<std::string>();
 }
 
 /// "81.2 ms to 124 ms"; empty without an interval.
-std::string iteration_interval(const json& row) {
+std::string iteration_interval(const Json& row) {
   const auto low = number_in(row, "t_iter_low_s");
   const auto high = number_in(row, "t_iter_high_s");
   if (!low || !high) return "";
   return fmt::format("{} to {}", to_text(Seconds(*low)), to_text(Seconds(*high)));
 }
 
-double iteration_of(const json& row) {
+double iteration_of(const Json& row) {
   return row.at("time").at("t_iter_s").get<double>();
 }
 
-std::string prediction_verdict(const json& row) {
+std::string prediction_verdict(const Json& row) {
   const std::string interval = iteration_interval(row);
   return fmt::format("{} {}/s on {}: an iteration takes {}{}, bound by {}.",
                      rate_text(row.at("images_per_s").get<double>()), samples_of(row),
@@ -197,14 +173,13 @@ std::string prediction_verdict(const json& row) {
                      row.at("bound").get<std::string>());
 }
 
-std::vector<Tile> prediction_tiles(const json& row) {
+std::vector<Tile> prediction_tiles(const Json& row) {
   const std::string interval = iteration_interval(row);
   const double exposed = row.at("time").at("t_comm_exposed_s").get<double>();
   return {{"Iteration", to_text(Seconds(iteration_of(row))),
            interval.empty() ? "no interval" : interval + " (90 %)", Tone::plain},
           {"Throughput",
-           fmt::format("{} {}/s", rate_text(row.at("images_per_s").get<double>()),
-                       samples_of(row)),
+           fmt::format("{} {}/s", rate_text(row.at("images_per_s").get<double>()), samples_of(row)),
            fmt::format("{} with {} each, {}", ranks_of(row), row.at("run").at("batch").dump(),
                        word_of(row, "schedule")),
            Tone::plain},
@@ -217,9 +192,9 @@ std::vector<Tile> prediction_tiles(const json& row) {
 }
 
 /// Whether all parts have times from these sources (time_source_name()).
-bool rests_only_on(const json& rows, std::initializer_list<std::string_view> sources) {
-  for (const json& row : rows) {
-    for (const json& source : row.at("basis")) {
+bool rests_only_on(const Json& rows, std::initializer_list<std::string_view> sources) {
+  for (const Json& row : rows) {
+    for (const Json& source : row.at("basis")) {
       if (!source.is_string()) continue;
       const auto name = source.get<std::string>();
       if (std::ranges::find(sources, name) == sources.end()) return false;
@@ -229,49 +204,21 @@ bool rests_only_on(const json& rows, std::initializer_list<std::string_view> sou
 }
 
 /// Whether the interval reaches farther than half of the iteration to one side.
-bool is_wide(const json& row) {
+bool is_wide(const Json& row) {
   const auto low = number_in(row, "t_iter_low_s");
   const auto high = number_in(row, "t_iter_high_s");
   const double time = iteration_of(row);
   return !low || !high || *high - time > 0.5 * time || time - *low > 0.5 * time;
 }
 
-Badge prediction_badge(const json& rows, bool measured) {
-  if (rests_only_on(rows, {"measured", "fitted"})) {
-    return {Tone::good, "Good", "every part was measured with these batches and ranks."};
-  }
-  const bool sheets = rests_only_on(rows, {"data sheet"});
-  const std::string basis =
-      measured ? "data sheets and published trainings, moved by your measured points"
-      : sheets ? "data sheets and published trainings; nothing was measured here"
-               : "some parts were measured otherwise, and are carried over";
-  if (std::any_of(rows.begin(), rows.end(), is_wide)) {
-    return {Tone::bad, "Doubtful",
-            basis + ", and an interval is wider than half of its iteration."};
-  }
-  return {Tone::caution, "Usable", basis + "."};
-}
-
-SuggestedRun suggested_run(const json& rows) {
-  const json& row = fastest(rows);
-  const json& run = row.at("run");
-  return {word_of(row, "network"),
-          rests_only_on(rows, {"data sheet"}) ? word_of(row, "cluster") : "",
-          word_of(row, "schedule"),
-          row.at("bound").get<std::string>(),
-          samples_of(row) == "images" ? "IMAGES" : "SEQUENCES",
-          json_count<int>(run.at("ranks"), "ranks"),
-          json_count<int>(run.at("batch"), "batch")};
-}
-
 /// The setting of a row without its ranks: "batch 32, bucketed".
-std::string setting_of(const json& row) {
+std::string setting_of(const Json& row) {
   return fmt::format("batch {}, {}", row.at("run").at("batch").dump(), word_of(row, "schedule"));
 }
 
-std::optional<Figure> speedup_figure(const json& rows) {
+std::optional<Figure> speedup_figure(const Json& rows) {
   std::vector<figure::SpeedupLine> lines;
-  for (const json& row : rows) {
+  for (const Json& row : rows) {
     const std::string setting = setting_of(row);
     auto line = std::ranges::find(lines, setting, &figure::SpeedupLine::name);
     if (line == lines.end()) line = lines.insert(lines.end(), {setting, {}, {}});
@@ -287,19 +234,19 @@ std::optional<Figure> speedup_figure(const json& rows) {
   return figure::speedup_lines(lines);
 }
 
-std::optional<Figure> parts_figure(const json& rows) {
+std::optional<Figure> parts_figure(const Json& rows) {
   figure::StackedBars bars{"iteration", "Where the time of an iteration goes",
                            "time of an iteration, ms (lower is better)", "90 % interval"};
-  const bool one_setting = std::all_of(rows.begin(), rows.end(), [&rows](const json& row) {
+  const bool one_setting = std::all_of(rows.begin(), rows.end(), [&rows](const Json& row) {
     return setting_of(row) == setting_of(rows.at(0));
   });
-  for (const json& row : rows) {
+  for (const Json& row : rows) {
     figure::StackedBar bar{ranks_of(row), one_setting ? "" : setting_of(row)};
     bar.low = number_in(row, "t_iter_low_s");
     bar.high = number_in(row, "t_iter_high_s");
     for (const PredictedPart& part : predicted_parts) {
       if (std::string_view(part.key) == "t_iter_s") continue;
-      const json& seconds = row.at("time").at(part.key);
+      const Json& seconds = row.at("time").at(part.key);
       bar.parts.push_back({part.word, seconds.is_null() ? 0 : seconds.get<double>()});
     }
     bars.bars.push_back(std::move(bar));
@@ -307,15 +254,10 @@ std::optional<Figure> parts_figure(const json& rows) {
   return figure::stacked_bars(bars);
 }
 
-Page page_of_predictions(const json& rows, bool measured) {
-  const json& best = fastest(rows);
-  Page page;
-  page.kind = "prediction";
-  page.question = fmt::format("How fast does {} train on {}?", word_of(best, "network"),
-                              word_of(best, "cluster"));
-  page.verdict = prediction_verdict(best);
-  page.tiles = prediction_tiles(best);
-  page.data = prediction_badge(rows, measured);
+Page page_of_predictions(const Json& answer) {
+  const Json& rows = rows_of(answer);
+  Page page = prediction_opening(answer);
+  page.data = prediction_badge(rows, is_measured(answer));
   page.data_section = "notes";
   for (auto figure : {speedup_figure(rows), parts_figure(rows)}) {
     if (figure) page.figures.push_back(std::move(*figure));
@@ -323,16 +265,77 @@ Page page_of_predictions(const json& rows, bool measured) {
   page.picture = page.figures.empty() ? "" : page.figures.front().name;
   page.sections = {{"parts", "Where the time goes", {FigureSlot{"iteration"}, part_table(rows)}},
                    {"predicted", "All iterations", {iteration_table(rows)}},
-                   {"notes", "What this rests on", {notes_of(rows)}}};
+                   {"notes", "What this rests on", {prediction_notes(rows)}}};
   return page;
 }
 
 }  // namespace
 
+Page prediction_opening(const Json& answer) {
+  const Json& best = fastest(rows_of(answer));
+  Page page;
+  page.kind = "prediction";
+  page.question = fmt::format("How fast does {} train on {}?", word_of(best, "network"),
+                              word_of(best, "cluster"));
+  page.verdict = prediction_verdict(best);
+  page.tiles = prediction_tiles(best);
+  return page;
+}
+
+Badge prediction_badge(const Json& rows, bool measured) {
+  if (rests_only_on(rows, {"measured", "fitted"})) {
+    return {Tone::good, "Good", "every part was measured with these batches and ranks."};
+  }
+  const bool sheets = rests_only_on(rows, {"data sheet"});
+  const std::string basis =
+      measured ? "data sheets and published trainings, moved by your measured points"
+      : sheets ? "data sheets and published trainings; nothing was measured here"
+               : "some parts were measured otherwise, and are carried over";
+  if (std::any_of(rows.begin(), rows.end(), is_wide)) {
+    return {Tone::bad, "Doubtful",
+            basis + ", and an interval is wider than half of its iteration."};
+  }
+  return {Tone::caution, "Usable", basis + "."};
+}
+
+Items prediction_notes(const Json& rows) {
+  std::vector<std::pair<std::string, std::set<int>>> notes;
+  std::set<int> all;
+  for (const Json& row : rows) {
+    const int ranks = json_count<int>(row.at("run").at("ranks"), "ranks");
+    all.insert(ranks);
+    for (const Json& note : row.at("notes")) {
+      const std::string text = note.at("text").get<std::string>();
+      auto known = std::ranges::find(notes, text, &std::pair<std::string, std::set<int>>::first);
+      if (known == notes.end()) known = notes.insert(notes.end(), {text, {}});
+      known->second.insert(ranks);
+    }
+  }
+  Items items;
+  for (const auto& [text, ranks] : notes) {
+    items.lines.push_back(ranks == all ? text
+                                       : fmt::format("ranks {}: {}", fmt::join(ranks, ", "), text));
+  }
+  return items;
+}
+
+SuggestedRun suggested_run(const Json& answer) {
+  const Json& rows = rows_of(answer);
+  const Json& row = fastest(rows);
+  const Json& run = row.at("run");
+  return {word_of(row, "network"),
+          rests_only_on(rows, {"data sheet"}) ? word_of(row, "cluster") : "",
+          word_of(row, "schedule"),
+          row.at("bound").get<std::string>(),
+          samples_of(row) == "images" ? "IMAGES" : "SEQUENCES",
+          json_count<int>(run.at("ranks"), "ranks"),
+          json_count<int>(run.at("batch"), "batch")};
+}
+
 AnswerPage prediction_page(const std::string& text, const std::string& file) {
-  return page_of_answer(text, file, "predictions", [](const json& answer) {
-    const json& rows = rows_of(answer);
-    AnswerPage made{page_of_predictions(rows, is_measured(answer)), {}, suggested_run(rows)};
+  return page_of_answer(text, file, "predictions", [](const Json& answer) {
+    const Json& rows = rows_of(answer);
+    AnswerPage made{page_of_predictions(answer), {}};
     made.document.tables = {iteration_table(rows), part_table(rows)};
     made.document.records = prediction_records(rows);
     return made;

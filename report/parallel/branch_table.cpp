@@ -9,7 +9,6 @@
 
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
-#include "core/text/quantity_text.hpp"
 #include "report/parallel/parallel_rows.hpp"
 #include "report/table/field_table.hpp"
 #include "report/table/run_words.hpp"
@@ -188,7 +187,6 @@ Document branch_records(const BranchAnswer& answer, const std::vector<AskedBranc
 
 Document branch_document(const BranchAnswer& answer) {
   const std::vector<AskedBranchRow> rows = asked_rows(answer);
-  const AskedBranchRow& best = *std::ranges::max_element(rows, {}, &AskedBranchRow::samples_per_s);
   Table answers = table_of(answer_columns(answer), rows);
   answers.title = branch_title(answer);
   Table step = table_of(part_columns(), rows);
@@ -196,12 +194,6 @@ Document branch_document(const BranchAnswer& answer) {
   step.notes.emplace_back("Gain is over data parallelism on as many GPUs.");
   step.notes.emplace_back("Rests on data sheets.");
   Document document = branch_records(answer, rows);
-  document.lead = fmt::format(
-      "{} {}/s on {} by {}: an iteration takes {}, bound by {}. No fitted training is like it, so "
-      "the "
-      "interval is unknown.",
-      rate_text(best.samples_per_s()), answer.samples, counted(best.row.ranks, "GPU"),
-      branch_plan(best), to_text(best.row.iteration.total), bound_of_step(best));
   document.tables = {std::move(answers), std::move(step)};
   return document;
 }

@@ -121,6 +121,17 @@ void add_caveats(Json& object, const ParallelRow& row) {
   if (!row.not_run_by.empty()) object["not_run_by"] = row.not_run_by;
 }
 
+const Json& best_plan(const Json& plans) {
+  const auto fit_and_rate = [](const Json& plan) {
+    const auto fits = plan.at("fits").get<std::string>();
+    const char* rate = plan.contains("tokens_per_s") ? "tokens_per_s" : "samples_per_s";
+    return std::pair(fits == "yes" ? 2 : fits == "no" ? 0 : 1, plan.at(rate).get<double>());
+  };
+  return *std::max_element(plans.begin(), plans.end(), [&](const Json& a, const Json& b) {
+    return fit_and_rate(a) < fit_and_rate(b);
+  });
+}
+
 Fields<ParallelRow> parallel_memory_fields() {
   using enum Meaning;
   using model::memory::MemoryEstimate;

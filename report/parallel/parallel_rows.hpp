@@ -52,6 +52,10 @@ Fields<ParallelRow> parallel_question_fields();
 /// Adds to the JSON of a row: "fullest_stage" from 1 where there are several, and "not_run_by".
 void add_caveats(Json& object, const ParallelRow& row);
 
+/// The fastest of these plans in JSON that fit; if none does, of those that may; else of all. Takes
+/// 1 or more with "fits" and either "tokens_per_s" or "samples_per_s".
+const Json& best_plan(const Json& plans);
+
 /// Memory of the fullest GPU for programs: "memory_bytes" to "fits".
 Fields<ParallelRow> parallel_memory_fields();
 

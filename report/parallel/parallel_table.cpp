@@ -118,16 +118,18 @@ std::string widest_interval(const std::vector<ParallelRow>& rows) {
                      significant(100 * (widest.seconds / widest.low - 1), 2), where);
 }
 
-/// The plans, those in stages with a step of their pipeline.
-Json plans_json(const std::vector<ParallelRow>& rows,
-                const std::vector<model::parallel_time::AnsweredPlan>& answered) {
+Json plans_json(const std::vector<ParallelRow>& rows) {
   Json plans = list_of(fields_for_programs(), rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    add_caveats(plans[i], rows[i]);
-    if (answered[i].asked.stages == 1) continue;
-    plans[i]["pipeline"] = pipeline_json(timeline_of(answered[i]));
-  }
+  for (std::size_t i = 0; i < rows.size(); ++i) add_caveats(plans[i], rows[i]);
   return plans;
+}
+
+/// Adds a step of its pipeline to the plan that the page draws.
+void add_pipeline(const std::vector<model::parallel_time::AnsweredPlan>& answered, Json& answer) {
+  Json& plans = answer.at("plans");
+  const auto best = static_cast<std::size_t>(&best_plan(plans) - &plans.at(0));
+  if (answered.at(best).asked.stages == 1) return;
+  plans.at(best)["pipeline"] = pipeline_json(timeline_of(answered[best]));
 }
 
 }  // namespace
@@ -145,11 +147,13 @@ Document parallel_document(const ComparedPlans& plans, const ParallelWords& word
   document.tables = {std::move(answers), std::move(parts)};
   document.records = records_of(fields_for_programs(), rows);
   document.json = json_answer(
-      "dlscale.parallel_prediction", [rows, answered = plans.rows, notes = plans.notes] {
+      "dlscale.parallel_prediction",
+      [rows, notes = plans.notes] {
         Json remarks = Json::array();
         for (const std::string& note : notes) remarks.push_back(note);
-        return Json{{"plans", plans_json(rows, answered)}, {"notes", remarks}};
-      });
+        return Json{{"plans", plans_json(rows)}, {"notes", remarks}};
+      },
+      1, [answered = plans.rows](Json& answer) { add_pipeline(answered, answer); });
   return document;
 }
 

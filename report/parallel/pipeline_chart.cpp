@@ -150,10 +150,8 @@ Json stage_json(std::size_t stage, const RankTimes& times) {
   return object;
 }
 
-using nlohmann::json;
-
 /// Seconds of a stage by kind.
-std::array<double, kinds.size()> seconds_of(const json& stage) {
+std::array<double, kinds.size()> seconds_of(const Json& stage) {
   std::array<double, kinds.size()> seconds = {};
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     seconds.at(i) = stage.value(fmt::format("{}_s", kinds.at(i).key), 0.0);
@@ -161,16 +159,16 @@ std::array<double, kinds.size()> seconds_of(const json& stage) {
   return seconds;
 }
 
-double idle_share(const json& stage) {
+double idle_share(const Json& stage) {
   const auto seconds = seconds_of(stage);
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   return all > 0 ? seconds.at(idle) / all : 0;
 }
 
-figure::GanttLane lane_of(const json& stage) {
+figure::GanttLane lane_of(const Json& stage) {
   figure::GanttLane lane{
       "stage " + stage.at("stage").dump(), "idle " + percent(idle_share(stage)), {}};
-  for (const json& box : stage.at("boxes")) {
+  for (const Json& box : stage.at("boxes")) {
     const std::size_t kind = index_of(box.at(0).get<std::string>());
     const int micro_batch = box.at(3).get<int>();
     if (kind >= idle) continue;
@@ -181,17 +179,17 @@ figure::GanttLane lane_of(const json& stage) {
 }
 
 /// A row for each stage; kinds that no stage has are left out.
-Table times_of_stages(const json& stages) {
+Table times_of_stages(const Json& stages) {
   Table table{"Time of each stage in a step, ms", {{"stage", Align::left}}, {}, {}};
   std::vector<std::size_t> shown;
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    const auto has = [kind](const json& stage) { return seconds_of(stage).at(kind) > 0; };
+    const auto has = [kind](const Json& stage) { return seconds_of(stage).at(kind) > 0; };
     if (!std::any_of(stages.begin(), stages.end(), has)) continue;
     shown.push_back(kind);
     table.columns.push_back({std::string(kinds.at(kind).word)});
   }
   table.columns.push_back({"idle share"});
-  for (const json& stage : stages) {
+  for (const Json& stage : stages) {
     std::vector<Cell> row{{stage.at("stage").dump()}};
     const auto seconds = seconds_of(stage);
     for (const std::size_t kind : shown) {
@@ -204,9 +202,9 @@ Table times_of_stages(const json& stages) {
 }
 
 /// "One step of the pipeline, idle 4.3 % of it on average; shown are 0 s to 1.2 s, …".
-std::string title_of(const json& stages, const figure::Gantt& chart) {
+std::string title_of(const Json& stages, const figure::Gantt& chart) {
   double share = 0;
-  for (const json& stage : stages) share += idle_share(stage);
+  for (const Json& stage : stages) share += idle_share(stage);
   std::string title = fmt::format(
       "One step of the pipeline as simulated: stages are idle {} of it on average. Numbers are "
       "micro-batches",
@@ -245,17 +243,17 @@ Json pipeline_json(const ParallelTimeline& line) {
   return {{"windows_s", windows_json}, {"stages", stages}};
 }
 
-std::optional<Figure> pipeline_figure(const json& plan) {
+std::optional<Figure> pipeline_figure(const Json& plan) {
   const auto found = plan.find("pipeline");
   if (found == plan.end()) return {};
-  const json& stages = found->at("stages");
+  const Json& stages = found->at("stages");
   figure::Gantt chart{.title = {}, .idle = std::string(kinds.at(idle).word)};
   for (std::size_t kind = 0; kind < idle; ++kind) chart.kinds.emplace_back(kinds.at(kind).word);
-  for (const json& window : found->at("windows_s")) {
+  for (const Json& window : found->at("windows_s")) {
     const figure::GanttWindow one{window.at(0).get<double>(), window.at(1).get<double>()};
     if (one.to > one.from) chart.windows.push_back(one);
   }
-  for (const json& stage : stages) {
+  for (const Json& stage : stages) {
     if (stage.contains("boxes")) chart.lanes.push_back(lane_of(stage));
   }
   chart.data = times_of_stages(stages);

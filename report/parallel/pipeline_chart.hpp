@@ -1,8 +1,6 @@
 #pragma once
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "model/parallel/timeline/timeline.hpp"
 #include "report/figure/figure.hpp"
 #include "report/table/field_table.hpp"
@@ -19,6 +17,6 @@ Json pipeline_json(const model::parallel_time::ParallelTimeline& line);
 
 /// The chart of a plan in JSON that has a "pipeline"; absent without one. Throws
 /// nlohmann::json::exception for JSON that lacks a key.
-std::optional<Figure> pipeline_figure(const nlohmann::json& plan);
+std::optional<Figure> pipeline_figure(const Json& plan);
 
 }  // namespace dlscale::report

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -27,8 +26,6 @@ using model::parallel_time::StepPart;
 
 constexpr double giga_bytes = 1e9;
 constexpr std::size_t most_stages = 16;       ///< rows of the table of stages
-constexpr std::size_t most_in_lead = 4;       ///< parts that the sentence names
-constexpr double least_in_lead = 0.01;        ///< share of the iteration
 constexpr double visible_difference = 0.001;  ///< of the time line and the prediction
 
 std::string title_of(const ParallelExplanation& one, std::string_view what) {
@@ -272,65 +269,6 @@ Table stages_table(const ParallelExplanation& one) {
   return table;
 }
 
-std::vector<std::pair<double, std::string>> largest_parts(const ParallelExplanation& one) {
-  std::vector<std::pair<double, std::string>> parts{{0, "computing"}};
-  for (const StepPart& part : one.parts) {
-    if (part.kind == StepKind::computing) {
-      parts.front().first += part.seconds;
-    } else {
-      parts.emplace_back(part.seconds, part.name);
-    }
-  }
-  for (auto& part : parts) part.first /= one.answer.seconds();
-  std::ranges::stable_sort(parts, std::ranges::greater(), &std::pair<double, std::string>::first);
-  if (parts.size() > most_in_lead) parts.resize(most_in_lead);
-  std::erase_if(parts, [](const auto& part) { return part.first < least_in_lead; });
-  return parts;
-}
-
-/// "sequence parallelism (sequence_parallel=true), +4.2 % samples a second; it probably fits"
-std::string best_text(const ParallelExplanation& one) {
-  const Improvement& best = one.improvements.front();
-  std::string text = best.change;
-  if (change_text(best) != best.change) text += fmt::format(" ({})", best.plan);
-  text += one.is_real()
-              ? fmt::format(", {} samples a second", signed_percent(best.gain))
-              : fmt::format(", {} ms an iteration", milliseconds(Seconds(best.answer.seconds())));
-  switch (fit_verdict(memory_of(best, one.device_bytes))) {
-    case FitVerdict::surely:
-      return text;
-    case FitVerdict::probably:
-      return text + "; it probably fits";
-    case FitVerdict::unsure:
-    case FitVerdict::probably_not:
-    case FitVerdict::not_at_all:
-      return text + "; it is unsure whether it fits";
-  }
-  return text;  // every case is above
-}
-
-std::string lead_of(const ParallelExplanation& one) {
-  const auto parts = largest_parts(one);  // one at least: the largest of four that add up to 1
-  std::vector<std::string> others;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    others.push_back(fmt::format("{} {}", parts[i].second, percent(parts[i].first)));
-  }
-  std::string lead = fmt::format(
-      "The largest part of the {} ms that an iteration of {} takes on {} of {} is {}, {}",
-      milliseconds(Seconds(one.answer.seconds())), one.network, counted(one.gpus, "GPU"),
-      one.cluster, parts.front().second, percent(parts.front().first));
-  lead += others.empty() ? "." : fmt::format("; then {}.", fmt::join(others, ", "));
-  const double margin = one.answer.verdict.margin;
-  if (!one.answer.verdict.fits) {
-    lead += fmt::format(" It does not fit: the fullest rank lacks {} GB.",
-                        significant(-margin / giga_bytes, 3));
-  }
-  if (!one.improvements.empty()) {
-    lead += fmt::format(" Of changes, this helps most: {}.", best_text(one));
-  }
-  return lead;
-}
-
 /// A record: a part, a change, a group or a stage.
 struct Told {
   const ParallelExplanation* explanation;
@@ -385,6 +323,7 @@ Json explanation_json(const ParallelExplanation& one) {
           {"t_iter_s", number(one.answer.seconds())},
           {"t_iter_low_s", number(one.answer.low())},
           {"t_iter_high_s", number(one.answer.high())},
+          {"free_bytes", number(one.answer.verdict.margin)},
           {"t_simulated_s", one.timeline ? number(one.timeline->iteration.si()) : Json(nullptr)},
           {"parts", list_of(part_fields(), part_rows(one))},
           {"improvements", list_of(improvement_fields(one), one.improvements)},
@@ -397,7 +336,6 @@ Json explanation_json(const ParallelExplanation& one) {
 Document parallel_explanation_document(std::span<const ParallelExplanation> explanations) {
   EXPECT(!explanations.empty());
   Document document;
-  document.lead = lead_of(explanations.back());
   for (const ParallelExplanation& one : explanations) {
     document.tables.push_back(parts_table(one));
     document.tables.push_back(improvements_table(one));

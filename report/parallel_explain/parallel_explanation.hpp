@@ -34,12 +34,11 @@ struct ParallelExplanation {
   std::optional<model::parallel_time::ParallelTimeline> timeline = {};
 };
 
-/// Explanations of plans: a sentence with the largest parts of the last plan's iteration and the
-/// change that helps most. Then four tables a plan: parts of the step, changes that help, the
-/// groups of ranks and the links that they cross, and the time of each stage as simulated. JSON:
-/// {"schema": "dlscale.parallel_explanation", "version": 1, "explanations": [{"network", "cluster",
-/// "plan", "gpus", "t_iter_s", its interval, "t_simulated_s", "parts", "improvements", "groups",
-/// "stages"}, …]}. Requires ≥ 1.
+/// Explanations of plans by four tables each: parts of the step, changes that help, the groups of
+/// ranks and the links that they cross, and the time of each stage as simulated. JSON: {"schema":
+/// "dlscale.parallel_explanation", "version": 1, "explanations": [{"network", "cluster", "plan",
+/// "gpus", "t_iter_s", its interval, "free_bytes" of the fullest rank, "t_simulated_s", "parts",
+/// "improvements", "groups", "stages"}, …]}. Requires ≥ 1.
 Document parallel_explanation_document(std::span<const ParallelExplanation> explanations);
 
 }  // namespace dlscale::report

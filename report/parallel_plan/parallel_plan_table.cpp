@@ -144,31 +144,6 @@ Table launch_table(const ParallelPlanAnswer& answer) {
   return table;
 }
 
-/// ". 15T tokens take 61.2 days and 752000 GPU hours"
-std::string whole_text(const PlanSearch& search) {
-  if (!search.question.whole) return "";
-  const TrainingCost& cost = search.best.front().whole.value();
-  std::string text = fmt::format(". {} tokens take {} and {:.0f} GPU hours",
-                                 amount_text(search.question.whole->tokens),
-                                 training_time_text(cost.time_s.value), cost.device_hours.value);
-  if (cost.price) text += fmt::format(", which cost {:.0f}", cost.price->value);
-  return text;
-}
-
-std::string lead(const ParallelPlanAnswer& answer) {
-  const PlanSearch& search = answer.search;
-  const PlanRow best = row_of(search, search.best.front(), "best");
-  const std::string framework =
-      search.question.frameworks.size() > 1 ? fmt::format(" by {}", best.title) : "";
-  return fmt::format(
-      "{}{}, {}: {} s an iteration ({} s), {} tokens/s, {} of peak; {} of {} GB, {}{}.",
-      counted(best.found.gpus, "GPU"), framework, typed_plan(best.plan()),
-      significant(best.seconds(), 4), interval_text(best), significant(best.tokens_per_s(), 4),
-      percent(best.flop_share), gb(best.need), gb(best.device()),
-      best.need_high <= best.device() ? "which surely fits" : "which likely fits",
-      whole_text(search));
-}
-
 Table records(const ParallelPlanAnswer& answer) {
   using enum Meaning;
   const PlanSearch& search = answer.search;
@@ -302,7 +277,6 @@ Document parallel_plan_document(const ParallelPlanAnswer& answer) {
   const PlanSearch& search = answer.search;
   EXPECT(!search.best.empty());
   Document document;
-  document.lead = lead(answer);
   document.tables.push_back(best_table(answer));
   for (std::string& note : search_notes(answer)) {
     document.tables.front().notes.push_back(std::move(note));

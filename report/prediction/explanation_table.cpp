@@ -160,36 +160,6 @@ Table advice_table(const Explanation& explanation) {
   return table;
 }
 
-/// The most effective change, if any helps.
-std::string best_of(const Explanation& explanation) {
-  std::string text;
-  if (!explanation.inputs.empty()) {
-    const Sensitivity& input = explanation.inputs.front();
-    const double change = change_to(explanation, input.better);
-    if (change <= -nothing) {
-      text += fmt::format(" Of inputs, {} counts most: {} of the iteration with it 10 % better.",
-                          input.input, signed_percent(change));
-    }
-  }
-  if (!explanation.advice.empty() && explanation.advice.front().why_not.empty()) {
-    const Advice& advice = explanation.advice.front();
-    const double gain = gain_of(explanation, advice);
-    if (gain >= nothing) {
-      text +=
-          fmt::format(" Of other ways to run, {} helps most: {} {} a second.", change_of(advice),
-                      signed_percent(gain), samples_of(explanation.prediction));
-    }
-  }
-  return text;
-}
-
-std::string explanation_lead(const Explanation& explanation) {
-  const model::Prediction& prediction = explanation.prediction;
-  return fmt::format("{} bounds {} on {} of {}.{}", prediction.bound, prediction.run.network,
-                     counted(prediction.run.ranks, "rank"), prediction.run.cluster,
-                     best_of(explanation));
-}
-
 /// A record of an explanation: the iteration itself, a part, an input or another way to run.
 struct Told {
   const Explanation* explanation;
@@ -273,7 +243,6 @@ Json explanations_object(std::span<const Explanation> explanations) {
 Document explanation_document(std::span<const Explanation> explanations) {
   EXPECT(!explanations.empty());
   Document document;
-  document.lead = explanation_lead(explanations.back());
   for (const Explanation& explanation : explanations) {
     document.tables.push_back(parts_table(explanation));
     document.tables.push_back(inputs_table(explanation));

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/text/numbers.hpp"
-#include "core/text/quantity_text.hpp"
 #include "model/sgd_iter/scaling/sheet_exchange.hpp"
 #include "report/parallel/parallel_rows.hpp"
 #include "report/prediction/iteration_fields.hpp"
@@ -128,21 +127,6 @@ std::string rests_on(const std::vector<StagedRow>& rows) {
                  : "");
 }
 
-/// The row with the most samples a second, in a sentence.
-std::string lead_of(const std::vector<StagedRow>& rows) {
-  const StagedRow& best = *std::ranges::min_element(
-      rows, {}, [](const StagedRow& row) { return row.training().total; });
-  const StagedTraining& training = best.training();
-  const std::string interval = training.errors
-                                   ? fmt::format(" (90 % interval {} to {})",
-                                                 to_text(training.low()), to_text(training.high()))
-                                   : "";
-  return fmt::format("{} {}/s on {} {} by {}: an iteration takes {}{}, bound by {}.",
-                     rate_text(training.images_per_s), best.answers->samples,
-                     best.answer->ranks, best.answers->workers, best.plan, to_text(training.total),
-                     interval, training.bound());
-}
-
 Json stages_json(const StagedAnswers& answers, const std::vector<StagedRow>& rows) {
   Json notes = Json::array();
   for (const std::string& note : staged_notes(answers)) notes.push_back(note);
@@ -172,7 +156,6 @@ Document stages_document(const StagedAnswers& answers) {
   parts.notes.push_back(rests_on(rows));
   parts.notes.push_back(answers.more);
   Document document;
-  document.lead = lead_of(rows);
   document.tables = {std::move(plans), std::move(parts)};
   add_records(answers, rows, document);
   return document;

@@ -90,12 +90,19 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-JsonText json_answer(std::string schema, std::function<Json()> rest, int version) {
-  return {schema, [schema, version, rest = std::move(rest)] {
-            Json json{{"schema", schema}, {"version", version}};
-            json.update(rest());
-            return dump(json);
-          }};
+JsonText json_answer(std::string schema, std::function<Json()> rest, int version,
+                     std::function<void(Json&)> add_drawings) {
+  const auto summary = [schema, version, rest = std::move(rest)] {
+    Json json{{"schema", schema}, {"version", version}};
+    json.update(rest());
+    return json;
+  };
+  const auto text = [summary, add_drawings = std::move(add_drawings)] {
+    Json json = summary();
+    if (add_drawings) add_drawings(json);
+    return dump(json);
+  };
+  return {std::move(schema), text, summary};
 }
 
 }  // namespace dlscale::report

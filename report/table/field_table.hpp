@@ -432,7 +432,9 @@ std::string dump(const Json& json);
 inline constexpr int notes_with_kinds = 2;
 
 /// The JSON of an answer: {"schema": …, "version": …, …}, followed by the fields of the object from
-/// `rest`. `rest` owns the data it reads.
-JsonText json_answer(std::string schema, std::function<Json()> rest, int version = 1);
+/// `rest`. `add_drawings` adds what only figures need, which the summary leaves out. Both own the
+/// data that they read.
+JsonText json_answer(std::string schema, std::function<Json()> rest, int version = 1,
+                     std::function<void(Json&)> add_drawings = {});
 
 }  // namespace dlscale::report

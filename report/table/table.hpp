@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace dlscale::report {
 
 /// Alignment of the cells of a column.
@@ -66,20 +68,25 @@ struct Curve {
 /// formats do not need it.
 class JsonText {
  public:
+  using Object = std::function<nlohmann::ordered_json()>;
+
   JsonText() = default;
   /// NOLINTNEXTLINE(google-explicit-constructor): a text that was made elsewhere.
   JsonText(std::string text) : make_([text = std::move(text)] { return text; }) {}
   /// `make` owns the data it reads, since it may run much later.
-  JsonText(std::string schema, std::function<std::string()> make)
-      : schema_(std::move(schema)), make_(std::move(make)) {}
+  JsonText(std::string schema, std::function<std::string()> make, Object summary = {})
+      : schema_(std::move(schema)), make_(std::move(make)), summary_(std::move(summary)) {}
 
   [[nodiscard]] std::string operator()() const { return make_ ? make_() : ""; }
   /// Name of the kind of answer, "dlscale.prediction"; empty if only the text has it.
   [[nodiscard]] const std::string& schema() const { return schema_; }
+  /// Makes the answer without what only figures need; empty for texts that were made elsewhere.
+  [[nodiscard]] const Object& summary() const { return summary_; }
 
  private:
   std::string schema_;
   std::function<std::string()> make_;
+  Object summary_;
 };
 
 /// One answer in all its output forms.

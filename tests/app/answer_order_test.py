@@ -14,7 +14,7 @@ STAGES = ["predict", "--network", "resnet101", "--cluster", "p40x16", "--ranks",
 # Questions, and a part of the verdict of each.
 ANSWERS = [
     ([*CNN, "--ranks", "1,8"], r"images/s on 8 ranks: an iteration takes .* \(90 % interval .* to .*\), bound by"),
-    ([*CNN, "--ranks", 8, "--explain"], "bounds resnet50 on 8 ranks"),
+    ([*CNN, "--ranks", 8, "--explain"], r"^Most helps: .* \(90 % interval .* to .*\) on 8 ranks, bound by "),
     ([*CNN, "--ranks", 8, "--layers"], None),
     ([*CNN, "--ranks", 8, "--epochs", 90], r"^Least: .* \(90 % interval .* to .*\)\."),
     ([*CNN, "--ranks", "1,8", "--memory"], r"a rank needs .* \(least to most .* to .*\) of "),
@@ -22,11 +22,11 @@ ANSWERS = [
     ([*CNN[:5], "--batch", "32,64", "--ranks", "1,8"], r"images/s on 8 ranks: .*\(90 % interval "),
     (LLM, r" on 16 ranks, an iteration takes .* \(90 % interval .* to .*\), .* tokens/s, bound by .*; "),
     ([*LLM, "--memory"], r"each rank needs .* \(90 % interval .* to .*\) of "),
-    ([*LLM, "--explain"], "16 GPUs"),
-    (STAGES, r"images/s on 8 GPUs by .*: an iteration takes .* \(90 % interval "),
+    ([*LLM, "--explain"], "on 16 ranks by data=8, tensor=2"),
+    (STAGES, r"^By .* on 8 ranks, an iteration takes .* \(90 % interval "),
     ([*STAGES, "--memory"], None),
     (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--epochs", 90, "--batch", "64,128"], r"epochs take .* \(90 % interval .* to .*\)\."),
-    (["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 8, "--parallel", "tensor=2,stages=1"], "8 GPUs, data=4,tensor=2.* s an iteration "),
+    (["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 8, "--parallel", "tensor=2,stages=1"], r"^Best by time on 8 GPUs .* data=4, tensor=2.* an iteration takes .*\(90 % interval "),
     (["compare", "tests/golden/input/google-a.json", "tests/golden/input/google-b.json"], "^regressed"),
 ]
 

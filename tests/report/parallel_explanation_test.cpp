@@ -12,7 +12,9 @@
 #include "core/parallel/plan_text.hpp"
 #include "model/parallel/answer/fit_chance.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
+#include "report/answers/parallel_page.hpp"
 #include "report/parallel_explain/parallel_trace.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/records_declared.hpp"
 
 namespace dlscale::report {
@@ -66,13 +68,17 @@ struct Explained {
   ParallelExplanation explanation;
 };
 
+std::string verdict_of(const Document& document) {
+  return explanation_opening(Json::parse(document.json())).verdict;
+}
+
 TEST(ParallelExplanation, SaysWhatTheStepConsistsOf) {
   const Explained explained("data=1,tensor=8,stages=4,micro_batch=1");
   const std::vector<ParallelExplanation> all{explained.explanation};
   const Document document = parallel_explanation_document(all);
   expect_declared(document);
-  EXPECT_TRUE(document.lead.starts_with("The largest part of the ")) << document.lead;
-  EXPECT_NE(document.lead.find("32 GPUs of dgx_h100 is "), std::string::npos) << document.lead;
+  const std::string verdict = verdict_of(document);
+  EXPECT_TRUE(contains(verdict, " on 32 ranks by data=1, tensor=8, stages=4")) << verdict;
   ASSERT_EQ(document.tables.size(), 4U);
   const Table& groups = document.tables[2];
   EXPECT_EQ(groups.rows[0][0].text, "tensor");
@@ -107,14 +113,18 @@ TEST(ParallelExplanation, SaysWhetherChangesFit) {
   one.improvements = {{"a change", "chunks=2", one.answer, 1, 0.5}};
   const auto told = [&] { return parallel_explanation_document(std::span(&one, 1)); };
   EXPECT_EQ(told().tables.at(1).rows.at(0).back().text, "yes");
-  EXPECT_NE(told().lead.find("a change (chunks=2), +50.0 % samples a second."), std::string::npos);
+  EXPECT_EQ(verdict_of(told()).find("Most helps: a change, +50.0 % samples a second. Now "), 0U);
   one.device_bytes = fit_question(one.answer.memory, 1).need.bytes * 1.001;
   EXPECT_EQ(told().tables.at(1).rows.at(0).back().text, "unsure");
-  EXPECT_NE(told().lead.find("; it is unsure whether it fits."), std::string::npos);
+  EXPECT_TRUE(contains(verdict_of(told()), " samples a second, if it fits the memory. "));
   one.answer.verdict.fits = false;
+  one.answer.verdict.margin = -12e9;
   one.answer.waits.likely = 3;
-  EXPECT_EQ(told().lead.find("samples a second"), std::string::npos);
-  EXPECT_EQ(told().lead.find("+50.0 %"), std::string::npos);
+  const std::string verdict = verdict_of(told());
+  EXPECT_EQ(verdict.find("Most helps: a change, "), 0U) << verdict;
+  EXPECT_TRUE(contains(verdict, " an iteration, if it fits the memory. ")) << verdict;
+  EXPECT_TRUE(contains(verdict, "; it does not fit: the fullest rank lacks 12.0 GB.")) << verdict;
+  EXPECT_FALSE(contains(verdict, "+50.0 %")) << verdict;
   EXPECT_TRUE(
       ParsedJson::parse(told().json())["explanations"][0]["improvements"][0]["gain"].is_null());
 }

@@ -14,6 +14,7 @@
 #include "report/parallel/parallel_memory.hpp"
 #include "report/parallel/pipeline_chart.hpp"
 #include "tests/report/expect_well_made.hpp"
+#include "tests/report/look_at.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -62,21 +63,21 @@ TEST(ParallelTables, NamePlansThatStandSideBySide) {
 }
 
 TEST(PipelineChart, ShowsAStepWhoseTimesAddUp) {
-  const auto plans = answered({"stages=4,data=2,micro_batch=4", "tensor=8,micro_batch=1,zero=1"});
-  const auto answer = nlohmann::json::parse(parallel_document(plans, {}).json());
-  EXPECT_FALSE(answer["plans"][1].contains("pipeline"));
-  const nlohmann::json& plan = answer["plans"][0];
-  const nlohmann::json& pipeline = plan["pipeline"];
+  const Document document = parallel_document(answered({"stages=4,data=2,micro_batch=4"}), {});
+  EXPECT_FALSE(document.json.summary()()["plans"][0].contains("pipeline"));
+  const Json answer = Json::parse(document.json());
+  const Json& plan = answer["plans"][0];
+  const Json& pipeline = plan["pipeline"];
   ASSERT_EQ(pipeline["stages"].size(), 4U);
   EXPECT_EQ(pipeline["windows_s"].size(), 1U);
-  for (const nlohmann::json& stage : pipeline["stages"]) {
+  for (const Json& stage : pipeline["stages"]) {
     double all = 0;
     for (const auto& [key, value] : stage.items()) {
       if (key.ends_with("_s")) all += value.get<double>();
     }
     EXPECT_NEAR(all, plan["t_iter_s"].get<double>(), 1e-3 * all);
     double end = 0;
-    for (const nlohmann::json& box : stage["boxes"]) {
+    for (const Json& box : stage["boxes"]) {
       EXPECT_GE(box[1].get<double>(), end * (1 - 1e-5));
       end = box[2].get<double>();
     }
@@ -93,21 +94,32 @@ TEST(PipelineChart, ShowsAStepWhoseTimesAddUp) {
 
 TEST(PipelineChart, ShowsTheEndsAndTheMiddleOfALongStep) {
   const auto plans = answered({"stages=8,micro_batch=1"});
-  const auto answer = nlohmann::json::parse(parallel_document(plans, {}).json());
-  const nlohmann::json& plan = answer["plans"][0];
-  const nlohmann::json& windows = plan["pipeline"]["windows_s"];
+  const Json answer = Json::parse(parallel_document(plans, {}).json());
+  const Json& plan = answer["plans"][0];
+  const Json& windows = plan["pipeline"]["windows_s"];
   ASSERT_EQ(windows.size(), 3U);
   EXPECT_EQ(windows[0][0], 0);
   EXPECT_LT(windows[0][1], windows[1][0]);
   EXPECT_LT(windows[1][1], windows[2][0]);
   EXPECT_NEAR(windows[2][1].get<double>(), plan["t_iter_s"].get<double>(), 1e-3);
   std::size_t boxes = 0;
-  for (const nlohmann::json& stage : plan["pipeline"]["stages"]) boxes += stage["boxes"].size();
+  for (const Json& stage : plan["pipeline"]["stages"]) boxes += stage["boxes"].size();
   EXPECT_GT(boxes, 200U);
   EXPECT_LT(boxes, 300U) << "240, and those that reach into a window";
   EXPECT_NE(pipeline_figure(plan)->title.find("shown are its beginning"), std::string::npos);
   const Page page = parallel_prediction_page(answer.dump(), "answer.json").page;
   EXPECT_EQ(page.figures.back().name, "pipeline");
+}
+
+TEST(PipelineChart, IsOfThePlanThatThePageDraws) {
+  const auto plans = answered({"stages=4,data=2,micro_batch=4", "tensor=8,micro_batch=1,zero=1"});
+  const Json answer = Json::parse(parallel_document(plans, {}).json());
+  const Json& all = answer["plans"];
+  for (const Json& plan : all) {
+    const bool has_stages = contains(plan["plan"].get<std::string>(), "stages=4");
+    const bool is_drawn = &plan == &best_plan(all) && has_stages;
+    EXPECT_EQ(plan.contains("pipeline"), is_drawn) << plan["plan"];
+  }
 }
 
 TEST(ParallelTables, ShowWhatAGpuLacksBehindItsEnd) {

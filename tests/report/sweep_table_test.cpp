@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/answers/parallel_page.hpp"
 #include "report/prediction/explanation_table.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/plan_table.hpp"
@@ -245,8 +246,8 @@ TEST(ExplanationTables, SayWhatBoundsAndWhatHelps) {
   ASSERT_EQ(document.tables[2].rows.size(), 1U);
   EXPECT_EQ(cell(document.tables[2], 0, "gain"), "+25.0 %");
   EXPECT_TRUE(contains(document.tables[2].notes.front(), "it does not fit."));
-  EXPECT_TRUE(contains(document.lead, "device.peak counts most: -5.0 %")) << document.lead;
-  EXPECT_TRUE(contains(document.lead, "fuse relu helps most: +25.0 %")) << document.lead;
+  const std::string verdict = explanation_opening(document.json.summary()()).verdict;
+  EXPECT_EQ(verdict.find("Most helps: fuse relu, +25.0 % samples a second. Now "), 0U) << verdict;
   EXPECT_EQ(document.records.rows.size(), 6U);
   const ParsedJson json = ParsedJson::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.explanation");
