@@ -19,7 +19,7 @@ ANSWERS = [
     ([*CNN, "--ranks", 8, "--epochs", 90], r"^Least: .* \(90 % interval .* to .*\)\."),
     ([*CNN, "--ranks", "1,8", "--memory"], r"a rank needs .* \(least to most .* to .*\) of "),
     ([*CNN, "--out-of-core"], r"^The quickest policy that fits is "),
-    ([*CNN[:5], "--batch", "32,64", "--ranks", "1,8"], r"images/s on 8 ranks: .*\(90 % interval "),
+    ([*CNN[:5], "--batch", "32,64", "--ranks", "1,8"], r"images/s on 8 ranks with 64 images each: .*\(90 % interval "),
     (LLM, r" on 16 ranks, an iteration takes .* \(90 % interval .* to .*\), .* tokens/s, bound by .*; "),
     ([*LLM, "--memory"], r"each rank needs .* \(90 % interval .* to .*\) of "),
     ([*LLM, "--explain"], "on 16 ranks by data=8, tensor=2"),

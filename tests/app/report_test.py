@@ -41,7 +41,7 @@ class Predictions(Report):
             self.assertEqual(run(*words).returncode, 0)
             made = self.report(answer)
             self.assertEqual(made.returncode, 0, made.stderr)
-            self.assertIn("images/s on 4 ranks: an iteration takes ", made.stdout)
+            self.assertRegex(made.stdout, r"images/s on 4 ranks( with 32 images each)?: an iteration takes ")
             rows = json.loads(answer.read_text()).get("predictions") or json.loads(answer.read_text())["rows"]
             text = self.text()
             self.assertIn("\n# How fast does alexnet train on p40x16?\n", text[:200])

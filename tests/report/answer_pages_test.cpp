@@ -50,6 +50,79 @@ TEST(PredictionPage, AnswersWithTheFastestIterationAndItsInterval) {
   EXPECT_THROW(static_cast<void>(prediction_page("{}", "answer.json")), ConfigError);
 }
 
+/// Images a second on so many ranks, within a tenth.
+struct OnRanks {
+  int ranks;
+  double rate;
+  double share = 0.1;
+};
+
+std::string verdict_of(std::initializer_list<OnRanks> all) {
+  Json answer{{"rows", Json::array()}};
+  for (const OnRanks& one : all) {
+    const double time = 32 * one.ranks / one.rate;
+    answer["rows"].push_back({{"run",
+                               {{"network", "vgg16"},
+                                {"cluster", "mine"},
+                                {"ranks", one.ranks},
+                                {"batch", 32},
+                                {"schedule", "bucketed"}}},
+                              {"time", {{"t_iter_s", time}, {"t_comm_exposed_s", 0.5 * time}}},
+                              {"t_iter_low_s", time / (1 + one.share)},
+                              {"t_iter_high_s", time / (1 - one.share)},
+                              {"images_per_s", one.rate},
+                              {"speedup", 1},
+                              {"efficiency", 1},
+                              {"bound", "communication"}});
+  }
+  return prediction_opening(answer).verdict;
+}
+
+TEST(PredictionPage, SaysThatMoreRanksSlowATrainingDown) {
+  EXPECT_EQ(verdict_of({{1, 200}, {4, 800}, {8, 456}, {16, 500}}),
+            "Fastest on 4 ranks: 800 images/s, an iteration takes 160.0 ms (90 % interval 145.5 ms "
+            "to 177.8 ms), bound by communication. More ranks slow it down: 8 reach 456 images/s "
+            "(90 % interval 410 to 502).");
+  EXPECT_TRUE(verdict_of({{4, 800}, {8, 456}, {16, 790}})
+                  .ends_with(" 8 ranks slow it down, to 456 images/s (90 % interval 410 to 502)."));
+  EXPECT_TRUE(
+      verdict_of({{4, 800}, {8, 400}, {16, 900}})
+          .ends_with(" From 4 to 8 ranks it slows down: from 800 images/s (90 % interval 720 to "
+                     "880) to 400 images/s (90 % interval 360 to 440)."));
+}
+
+TEST(PredictionPage, NamesTheChoicesInWhichRowsDiffer) {
+  Json row{{"run",
+            {{"network", "vgg16"},
+             {"cluster", "mine"},
+             {"ranks", 8},
+             {"batch", 32},
+             {"schedule", "wait_free"},
+             {"servers", nullptr}}},
+           {"time", {{"t_iter_s", 0.1}, {"t_comm_exposed_s", 0}}},
+           {"images_per_s", 2560},
+           {"speedup", 1},
+           {"efficiency", 1},
+           {"bound", "compute"},
+           {"inter_node", {{"bandwidth_bytes_per_s", 1.25e9}, {"latency_s", 1e-5}}}};
+  Json answer{{"rows", {row}}};
+  row["run"]["batch"] = 64;
+  row["images_per_s"] = 5120;
+  row["inter_node"]["bandwidth_bytes_per_s"] = 12.5e9;
+  answer["rows"].push_back(row);
+  EXPECT_EQ(prediction_opening(answer).verdict,
+            "5,120 images/s on 8 ranks with 64 images each, 12.5 GB/s between nodes: an iteration "
+            "takes 100.0 ms, bound by compute.");
+}
+
+TEST(PredictionPage, CallsNothingSlowerWithinTheIntervals) {
+  EXPECT_TRUE(verdict_of({{4, 800, 0.4}, {8, 600, 0.4}})
+                  .ends_with(" 8 ranks reach 600 images/s (90 % interval 360 to 840), which may be "
+                             "as fast."));
+  EXPECT_TRUE(verdict_of({{4, 800}, {8, 790}, {16, 850}}).ends_with("bound by communication."));
+  EXPECT_TRUE(verdict_of({{4, 800}, {8, 1600}}).starts_with("1,600 images/s on 8 ranks: "));
+}
+
 TEST(PredictionPage, OfOneIterationShowsItsParts) {
   nlohmann::json answer = nlohmann::json::parse(predictions());
   answer["predictions"].erase(answer["predictions"].begin() + 1, answer["predictions"].end());
