@@ -20,10 +20,19 @@ std::string largest_batches(const Network& network, const model::Machine& machin
   const auto largest = [&](model::MemoryBound bound) {
     return model::largest_batch(network, machine.cluster.device.kind, run, memory, bound, traits);
   };
+  const int about = largest(model::MemoryBound::about);
+  const int least = largest(model::MemoryBound::least);
+  if (least == 0) {
+    return "no batch fits: ranks have to share the network by a plan (--parallel)";
+  }
+  if (about == 0) {
+    return fmt::format("a batch of {} fits at most, and only if cheap outputs are computed again",
+                       least);
+  }
   return fmt::format(
       "the largest batch that fits is about {}; with more than {}, products would have to run "
       "twice",
-      largest(model::MemoryBound::about), largest(model::MemoryBound::least));
+      about, least);
 }
 
 }  // namespace

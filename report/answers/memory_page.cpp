@@ -15,6 +15,7 @@
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
 #include "report/figure/stacked_bars.hpp"
+#include "report/parallel/parallel_memory.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -30,6 +31,7 @@ struct MemoryRow {
   double device = 0;        ///< bytes that a process can allocate; 0 if unknown
   std::string fits = {};    ///< empty for stages that are not the fullest of their plan
   std::string caveat = {};  ///< framework_clause()
+  double whole = 0;         ///< least bytes that any batch needs; 0 if unknown
 };
 
 /// A change by which a plan fits.
@@ -53,34 +55,57 @@ struct MemoryAnswer {
 /// Keys that are sums, ends or limits, and no kind of memory.
 bool is_kind(std::string_view key) {
   constexpr std::string_view ending = "_bytes";
-  for (const char* other : {"total_bytes", "least_bytes", "most_bytes", "memory_bytes",
-                            "memory_low_bytes", "memory_high_bytes", "device_memory_bytes"}) {
+  for (const char* other :
+       {"total_bytes", "least_bytes", "most_bytes", "least_states_bytes", "memory_bytes",
+        "memory_low_bytes", "memory_high_bytes", "device_memory_bytes"}) {
     if (key == other) return false;
   }
   return key.ends_with(ending);
 }
 
-/// The kinds of an object in its order: "main weights" of "main_weights_bytes".
-std::vector<figure::StackPart> kinds_of(const Json& object) {
+/// The kinds of an object in its order, under the names of its tables: "optimiser" for the sum of
+/// "main_weights_bytes" and "moments_bytes".
+std::vector<figure::StackPart> kinds_of(const Json& object,
+                                        const std::function<std::string(std::string_view)>& shown) {
   std::vector<figure::StackPart> kinds;
   for (const auto& [key, value] : object.items()) {
     if (!is_kind(key)) continue;
     std::string name = key.substr(0, key.rfind('_'));
     std::ranges::replace(name, '_', ' ');
-    kinds.push_back({std::move(name), value.get<double>()});
+    name = shown(name);
+    const auto known = std::ranges::find(kinds, name, &figure::StackPart::name);
+    if (known == kinds.end()) {
+      kinds.push_back({std::move(name), value.get<double>()});
+    } else {
+      known->value += value.get<double>();
+    }
   }
   return kinds;
+}
+
+/// Names of the table of a network without a plan.
+std::string shown_of_network(std::string_view kind) {
+  if (kind == "activations") return "outputs";
+  return std::string(kind == "next batch" ? "input" : kind);
+}
+
+/// The least for parameters and states together; 0 in answers of earlier versions.
+double whole_of(const Json& one) {
+  const auto states = number_in(one, "least_states_bytes");
+  return states ? one.at("parameters_bytes").get<double>() + *states : 0;
 }
 
 MemoryRow row_of_training(const Json& one) {
   return {"batch " + one.at("batch").dump(),
           "",
-          kinds_of(one),
+          kinds_of(one, shown_of_network),
           one.at("total_bytes").get<double>(),
           number_in(one, "least_bytes"),
           number_in(one, "most_bytes"),
           one.at("memory_bytes").get<double>(),
-          one.at("fits").get<std::string>()};
+          one.at("fits").get<std::string>(),
+          "",
+          whole_of(one)};
 }
 
 MemoryRow row_of_plan(const Json& plan) {
@@ -103,7 +128,7 @@ MemoryRow row_of_stage(const Json& plan, const Json& moment) {
   const long long number = moment.at("stage").get<long long>() + (has_moments ? 0 : 1);
   return {fmt::format("stage {}", number),
           plan_words(plan),
-          kinds_of(moment),
+          kinds_of(moment, shown_kind),
           moment.at(has_moments ? "total_bytes" : "memory_bytes").get<double>(),
           {},
           {},
@@ -260,7 +285,11 @@ std::vector<Tile> memory_tiles(const MemoryAnswer& all, const MemoryRow& row) {
        Tone::plain},
       fit_tile(all, row)};
   std::vector<figure::StackPart> kinds = row.kinds;
+  const auto is_weights = [](const figure::StackPart& kind) {
+    return kind.name == "weights" || kind.name == "parameters";
+  };
   std::ranges::stable_sort(kinds, std::ranges::greater{}, &figure::StackPart::value);
+  std::ranges::stable_partition(kinds, is_weights);
   if (kinds.size() == 1) {
     tiles.push_back({"Device", row.device > 0 ? gigabytes(row.device) : "unknown",
                      "that a process can allocate", Tone::plain});
@@ -354,6 +383,12 @@ std::string verdict_of_several(const MemoryAnswer& all, const MemoryRow& row, st
 }
 
 std::string memory_verdict(const MemoryAnswer& all, const MemoryRow& row) {
+  if (row.device > 0 && row.whole > row.device) {
+    return fmt::format(
+        "No, with any batch: parameters and states alone take {} or more, and a rank can allocate "
+        "{}. Ranks have to share the network by a parallel plan.",
+        gigabytes(row.whole), gigabytes(row.device));
+  }
   const std::vector<MemoryRow> judged = judged_of(all.rows);
   if (judged.size() == 1) return verdict_of_one(all, row);
   const auto fitting = static_cast<std::size_t>(std::ranges::count_if(judged, does_fit));

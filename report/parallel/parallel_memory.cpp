@@ -163,8 +163,8 @@ void add_remedies(const ParallelRow& row, const AnsweredPlan& plan,
   } else if (!plan.answer.verdict.fits) {
     notes.emplace_back(
         "Neither a smaller micro-batch, recomputation, ZeRO, more tensor-parallel ranks nor more "
-        "stages make it fit, nor two of these, as far as the framework runs them. Ask plan, or take "
-        "more GPUs.");
+        "stages make it fit, nor two of these, as far as the framework runs them. Ask plan, or "
+        "take more GPUs.");
   }
 }
 
@@ -227,6 +227,15 @@ Fields<StageRow> record_fields() {
 }
 
 }  // namespace
+
+std::string shown_kind(std::string_view kind) {
+  const auto has_kind = [kind](const KindGroup& group) {
+    return std::ranges::any_of(group.kinds,
+                               [kind](MemoryKind one) { return to_string(one) == kind; });
+  };
+  const auto* const group = std::ranges::find_if(groups, has_kind);
+  return std::string(group == groups.end() ? kind : group->name);
+}
 
 Document parallel_memory_document(const ComparedPlans& plans, const Remedies& remedies, bool all) {
   EXPECT(remedies.size() == plans.rows.size());

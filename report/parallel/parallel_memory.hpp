@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/parallel/answer/compared_plans.hpp"
@@ -7,6 +8,10 @@
 #include "report/table/table.hpp"
 
 namespace dlscale::report {
+
+/// The name under which people see a kind of memory of a plan, "activations" of "backward". `kind`
+/// is a name of model::memory::MemoryKind, or another one, which stays.
+std::string shown_kind(std::string_view kind);
 
 /// Changes that would make each row of plans fit, the quickest first. A row that fits has none.
 using Remedies = std::vector<std::vector<model::parallel_time::Remedy>>;

@@ -88,6 +88,8 @@ Fields<MemoryRow> memory_fields(std::span<const MemoryRow> rows) {
        memory_part("total_bytes", &MemoryNeed::total, "total GB"),
        {"least_bytes", value, via(&MemoryRow::need, &MemoryNeed::least)},
        {"most_bytes", value, via(&MemoryRow::need, &MemoryNeed::most)},
+       Field<MemoryRow>::json("least_states_bytes",
+                              via(&MemoryRow::need, &MemoryNeed::least_states)),
        Field<MemoryRow>::table("interval", range),
        {"memory_bytes", value, &MemoryRow::memory, "device", held},
        verdict},

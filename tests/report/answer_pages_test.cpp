@@ -193,6 +193,41 @@ nlohmann::json memory_of_batch(int batch) {
           {"fits", fits}};
 }
 
+/// Tables in the terminal add what backward keeps to activations, as tiles do.
+TEST(MemoryPage, NamesKindsAsTablesDo) {
+  nlohmann::json answer{{"schema", "dlscale.parallel_memory"}};
+  answer["plans"].push_back({{"network", "gpt"},
+                             {"cluster", "dgx"},
+                             {"plan", "zero=1"},
+                             {"memory_bytes", 1e10},
+                             {"device_memory_bytes", 4e10},
+                             {"fits", "yes"},
+                             {"stages",
+                              {{{"stage", 1},
+                                {"moment", "loss"},
+                                {"weights_bytes", 1e9},
+                                {"main_weights_bytes", 1.5e9},
+                                {"moments_bytes", 2.5e9},
+                                {"activations_bytes", 4.5e9},
+                                {"backward_bytes", 0.5e9},
+                                {"total_bytes", 1e10}}}}});
+  const std::vector<Tile> tiles = memory_page(answer.dump(), "memory.json").page.tiles;
+  ASSERT_EQ(tiles.size(), 5U);
+  EXPECT_EQ(tiles[2].name + " " + tiles[2].value, "For weights 1.00 GB");
+  EXPECT_EQ(tiles[3].name + " " + tiles[3].value, "For activations 5.00 GB");
+  EXPECT_EQ(tiles[4].name + " " + tiles[4].value, "For optimiser 4.00 GB");
+}
+
+TEST(MemoryPage, SaysThatNoBatchFits) {
+  nlohmann::json training = memory_of_batch(32);
+  training["parameters_bytes"] = 4e9;
+  training["least_states_bytes"] = 5e9;
+  const nlohmann::json answer{{"schema", "dlscale.memory"}, {"trainings", {training}}};
+  EXPECT_EQ(memory_page(answer.dump(), "memory.json").page.verdict,
+            "No, with any batch: parameters and states alone take 9.00 GB or more, and a rank can "
+            "allocate 1.00 GB. Ranks have to share the network by a parallel plan.");
+}
+
 Page memory_of_batches(std::initializer_list<int> batches) {
   nlohmann::json answer{{"schema", "dlscale.memory"}};
   for (const int batch : batches) answer["trainings"].push_back(memory_of_batch(batch));
