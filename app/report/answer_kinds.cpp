@@ -15,6 +15,7 @@
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/plan_page.hpp"
 #include "report/answers/prediction_page.hpp"
+#include "report/answers/training_page.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -48,6 +49,9 @@ constexpr AnswerKind of_explanation(std::string_view schema) {
 constexpr AnswerKind of_memory(std::string_view schema) {
   return {schema, report::memory_page, report::memory_opening, by<steps_of_memory>};
 }
+constexpr AnswerKind of_trainings(std::string_view schema) {
+  return {schema, report::training_page, report::training_opening, by<steps_of_details>};
+}
 
 constexpr std::array answer_kinds{
     of_predictions("dlscale.prediction"),
@@ -65,6 +69,8 @@ constexpr std::array answer_kinds{
     of_memory("dlscale.parallel_memory"),
     of_memory("dlscale.parallel_fit"),
     of_memory("dlscale.stages_memory"),
+    of_trainings("dlscale.training_time"),
+    of_trainings("dlscale.training_cost"),
     AnswerKind{"dlscale.comparison", report::comparison_page, nullptr, by<steps_of_comparison>}};
 
 /// A kind of answer without a page, and what makes one on its subject.
@@ -76,11 +82,7 @@ constexpr std::string_view of_results =
     "A page on measurements is made of their folder: dlscale report FOLDER -o page.";
 constexpr std::string_view of_histories =
     "A page on a history is made of its folder: dlscale report --history FOLDER -o page.";
-constexpr std::string_view of_whole_trainings =
-    "A page on whole trainings is made of the JSON of dlscale plan.";
 constexpr std::array pageless_kinds{
-    Pageless{"dlscale.training_time", of_whole_trainings},
-    Pageless{"dlscale.training_cost", of_whole_trainings},
     Pageless{"dlscale.out_of_core", "A page on memory is made of the JSON of predict --memory."},
     Pageless{"dlscale.layers",
              "A page on iterations is made of the JSON of dlscale predict without --layers."},

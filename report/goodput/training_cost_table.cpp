@@ -18,13 +18,14 @@ namespace {
 using model::goodput::CostQuestion;
 using model::goodput::TrainingCost;
 
-/// The length has the name of what it counts, "tokens".
+/// The length has the name of what it counts, "tokens". A plan "fits" if memory probably holds it.
 Fields<TrainingCost> question_fields(std::span<const TrainingCost> trainings) {
   const auto question = &TrainingCost::question;
-  return {{"training", Meaning::key, via(question, &CostQuestion::title)},
-          {"devices", Meaning::key, via(question, &CostQuestion::devices), "devices", as::exact},
-          {trainings.front().question.samples_are, Meaning::key,
-           via(question, &CostQuestion::samples)}};
+  return {
+      {"training", Meaning::key, via(question, &CostQuestion::title)},
+      {"devices", Meaning::key, via(question, &CostQuestion::devices), "devices", as::exact},
+      {trainings.front().question.samples_are, Meaning::key, via(question, &CostQuestion::samples)},
+      Field<TrainingCost>::json("fits", via(question, &CostQuestion::fits))};
 }
 
 bool has_labels(std::span<const TrainingCost> trainings) {
@@ -35,24 +36,6 @@ Fields<TrainingCost> label_column(std::span<const TrainingCost> trainings) {
   if (!has_labels(trainings)) return {};
   return {Field<TrainingCost>::table(
       "plan", [](const TrainingCost& row) { return row.question.label; }, Align::left)};
-}
-
-/// The shortest training of several plans, of those that fit if some do. Else the first.
-const TrainingCost& leading(std::span<const TrainingCost> trainings) {
-  if (!has_labels(trainings)) return trainings.front();
-  return *std::ranges::min_element(trainings, {}, [](const TrainingCost& row) {
-    return std::pair(!row.question.fits, row.time_s.value);
-  });
-}
-
-std::string lead_of(std::span<const TrainingCost> trainings) {
-  const TrainingCost& best = leading(trainings);
-  const CostQuestion& question = best.question;
-  const std::string plan = question.label.empty() ? "" : " by plan " + question.label;
-  return fmt::format(
-      "{} for {} {} on {}{}, {} of it useful{}.", training_time_text(best.time_s.value),
-      amount_text(question.samples), question.samples_are, counted(question.devices, "device"),
-      plan, percent(best.goodput.value), question.fits ? "" : "; it may not fit the devices");
 }
 
 /// The training of a row, where there are several: "A on 64 devices: llama3_70b on dgx_h100 by …".
@@ -70,7 +53,6 @@ Document training_cost_document(std::span<const TrainingCost> trainings) {
   const Fields<TrainingCost> fields = joined<TrainingCost>(
       {label_column(trainings), question_fields(trainings), training_cost_fields(trainings)});
   Document document;
-  document.lead = lead_of(trainings);
   Table table = table_of(fields, trainings);
   table.title = "Cost of the whole training";
   if (trainings.size() == 1) table.title = trainings.front().question.title;

@@ -163,23 +163,6 @@ Table trainings_table(std::span<const Training> trainings, const TrainingGoal& g
   return table;
 }
 
-/// The answer in a sentence.
-std::string lead_of(const Training& best) {
-  const std::string ranks = counted(best.prediction.run.ranks, "rank");
-  if (!best.cost) {
-    const std::string interval =
-        best.low && best.high
-            ? fmt::format(" (90 % interval {} to {})", hours(*best.low), hours(*best.high))
-            : "";
-    return fmt::format("Least: {} hours on {}{}.", hours(best.time), ranks, interval);
-  }
-  const auto& time = best.cost->time_s;
-  return fmt::format(
-      "Least: {} on {} with failures and checkpoints (90 % interval {} to {}), {} useful.",
-      training_time_text(time.value), ranks, training_time_text(time.low),
-      training_time_text(time.high), percent(best.cost->goodput.value));
-}
-
 /// Costs beside the numbers of ranks.
 Table costs_table(std::span<const Training> trainings,
                   std::span<const model::goodput::TrainingCost> costs) {
@@ -227,7 +210,6 @@ Document training_time_document(std::span<const Prediction> predictions, const T
   };
   const Training& best = *std::ranges::min_element(trainings, {}, whole);
   Document document;
-  document.lead = lead_of(best);
   document.tables = {trainings_table(trainings, goal, best.time)};
   if (!costs.empty()) document.tables.push_back(costs_table(trainings, costs));
   document.records = records_of(training_time_fields(trainings, best.time), trainings);
@@ -235,6 +217,7 @@ Document training_time_document(std::span<const Prediction> predictions, const T
       "dlscale.training_time",
       [trainings, goal, least = best.time] {
         return Json{{"target", goal.target ? Json(goal.target_name) : Json(nullptr)},
+                    {"tokens", goal.tokens ? Json(*goal.tokens) : Json(nullptr)},
                     {"samples_per_epoch", number(goal.samples)},
                     {"trainings", list_of(training_time_fields(trainings, least), trainings)}};
       },

@@ -11,6 +11,7 @@
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/plan_page.hpp"
 #include "report/answers/prediction_page.hpp"
+#include "report/answers/training_page.hpp"
 #include "report/comparison/compare.hpp"
 #include "report/comparison/comparison_table.hpp"
 #include "report/prediction/prediction_table.hpp"
@@ -410,6 +411,45 @@ TEST(PlanPage, NamesSettingsInTheVerdictTheTableAndThePoints) {
   const Table& changes = std::get<Table>(page.sections.at(1).blocks.front());
   EXPECT_EQ(cell(changes, 0, "against the best"), "+11.1 %");
   EXPECT_EQ(cell(changes, 0, "limits"), "missed");
+}
+
+/// A training to a target, whose predictions are of data sheets.
+Json whole_training(int ranks, double seconds, bool is_covered) {
+  return {{"prediction",
+           {{"run", {{"network", "resnet50"}, {"cluster", "mine"}, {"ranks", ranks}}},
+            {"time", {{"t_iter_s", 0.1}}},
+            {"t_iter_low_s", 0.09},
+            {"t_iter_high_s", 0.11},
+            {"images_per_s", 2e6 / seconds},
+            {"basis", {{"forward", "data sheet"}}},
+            {"notes", Json::array()}}},
+          {"epochs", 34.7},
+          {"epochs_covered", is_covered},
+          {"training_s", seconds},
+          {"training_low_s", 0.9 * seconds},
+          {"training_high_s", 1.1 * seconds}};
+}
+
+TEST(TrainingPage, NamesTheQuickestTrainingAndItsInterval) {
+  Json answer{{"schema", "dlscale.training_time"},
+              {"target", "imagenet-75.9"},
+              {"tokens", nullptr},
+              {"trainings", {whole_training(8, 14400, true), whole_training(16, 7200, false)}}};
+  const Page page = training_page(answer.dump(), "training.json").page;
+  expect_first_screen(page);
+  EXPECT_EQ(page.verdict,
+            "Least of 2: 34.7 epochs to imagenet-75.9 take 2.000 hours on 16 ranks (90 % interval "
+            "1.800 hours to 2.200 hours). Its epochs are extrapolated to this batch.");
+  EXPECT_EQ(page.tone, Tone::caution);
+  answer["trainings"][0]["cost"] = {{"with_failures_s", 3600}, {"without_failures_s", 3500},
+                                    {"goodput", 0.97},         {"failures", 0.1},
+                                    {"device_hours", 8},       {"device_hours_low", 7},
+                                    {"device_hours_high", 9},  {"price", 20},
+                                    {"price_low", 18},         {"price_high", 22}};
+  EXPECT_EQ(
+      training_opening(answer).verdict,
+      "Least of 2: 34.7 epochs to imagenet-75.9 take 1.000 hours on 8 ranks with failures and "
+      "checkpoints, 97.0 % of it useful. It costs 20 (90 % interval 18 to 22).");
 }
 
 }  // namespace

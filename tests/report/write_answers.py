@@ -15,6 +15,7 @@ PLANS = [word for plan in ("tensor=4,micro_batch=1,zero=1", "zero=3,micro_batch=
          for word in ("--parallel", plan)]
 ANSWERS = {
     "plan": ["plan", *CNN, "--epochs", "2"],
+    "training": ["predict", *CNN, "--ranks", "1,16", "--epochs", "90", "--cost-per-gpu-hour", "2"],
     "memory": ["predict", *CNN, "--ranks", "1", "--batch", "8,16,32,64", "--memory"],
     "parallel_prediction": ["predict", *TRANSFORMER, *PLANS],
     "parallel_plan": ["plan", *TRANSFORMER],
