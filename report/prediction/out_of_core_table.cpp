@@ -60,6 +60,10 @@ Fields<PolicyRow> policy_fields() {
   const auto peak = [](const PolicyRow& row) { return row.answer.peak; };
   const auto out = [](const PolicyRow& row) { return row.answer.to_host; };
   const auto anew = [](const PolicyRow& row) { return row.answer.anew; };
+  const auto stall_text = [](const PolicyRow& row) {
+    const bool is_rounding = row.answer.stall < 1e-9 * row.answer.total;
+    return is_rounding ? std::string("0") : milliseconds(row.answer.stall);
+  };
   F verdict{"fits",
             state,
             fits,
@@ -76,7 +80,7 @@ Fields<PolicyRow> policy_fields() {
            &PolicyRow::run),
        {F("policy", key, name, "policy", as::words),
         F("step_s", value, of(&SpillAnswer::total), "step ms", as::milliseconds),
-        F("stall_s", value, of(&SpillAnswer::stall), "stall", as::milliseconds),
+        F("stall_s", value, of(&SpillAnswer::stall), "stall", stall_text),
         F("recompute_s", value, of(&SpillAnswer::recomputing), "recompute", as::milliseconds),
         F("slow_down", value, &PolicyRow::slow_down, "slower", as::percent),
         size_field<PolicyRow>("peak_bytes", peak, "memory GB"),
