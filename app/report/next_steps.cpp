@@ -270,6 +270,10 @@ std::vector<NextStep> steps_of_memory(const std::string& text) {
   if (!asked) return {};
   const json answer = json::parse(text);
   if (answer.contains("plans")) return steps_of_plan_memory(*asked, answer);
+  if (report::fits_no_batch(answer)) {
+    return {{"Search the plans by which ranks share it:",
+             "dlscale plan" + asked->words(search_of_plans)}};
+  }
   if (!asked->has("ranks")) asked->set("ranks", "1");
   if (!asked->has("global-batch")) {
     asked->set("batch", largest_fitting(answer.at("trainings")).at("batch").dump());

@@ -195,6 +195,11 @@ bool does_fit(const MemoryRow& row) {
   return row.fits == "yes" || row.fits == "likely";
 }
 
+/// Whether a rank cannot hold the network with any batch.
+bool is_never_fitting(const MemoryRow& row) {
+  return row.device > 0 && row.whole > row.device;
+}
+
 /// The row that answers: the largest batch that fits, the plan that needs least; if none fits, what
 /// needs least.
 MemoryRow answering_row(const MemoryAnswer& all) {
@@ -235,7 +240,8 @@ std::vector<figure::StackPart> parts_of_row(const MemoryRow& row,
     parts.push_back({name, kind == row.kinds.end() ? 0 : kind->value});
     rest -= parts.back().value;
   }
-  parts.push_back({"other", std::max(0.0, rest)});
+  constexpr double rounding = 1e-9;
+  parts.push_back({"other", rest > rounding * row.total ? rest : 0});
   return parts;
 }
 
@@ -383,7 +389,7 @@ std::string verdict_of_several(const MemoryAnswer& all, const MemoryRow& row, st
 }
 
 std::string memory_verdict(const MemoryAnswer& all, const MemoryRow& row) {
-  if (row.device > 0 && row.whole > row.device) {
+  if (is_never_fitting(row)) {
     return fmt::format(
         "No, with any batch: parameters and states alone take {} or more, and a rank can allocate "
         "{}. Ranks have to share the network by a parallel plan.",
@@ -425,6 +431,10 @@ Page memory_opening(const Json& answer) {
   if (page.tone == Tone::good && !row.caveat.empty()) page.tone = Tone::caution;
   page.tiles = memory_tiles(all, row);
   return page;
+}
+
+bool fits_no_batch(const Json& answer) {
+  return std::ranges::all_of(answer_of(answer).rows, is_never_fitting);
 }
 
 AnswerPage memory_page(const std::string& text, const std::string& file) {

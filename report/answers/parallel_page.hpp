@@ -29,4 +29,7 @@ Page explanation_opening(const Json& answer);
 AnswerPage memory_page(const std::string& text, const std::string& file);
 Page memory_opening(const Json& answer);
 
+/// Whether no rank of "dlscale.memory" can hold the network, whatever its batch.
+bool fits_no_batch(const Json& answer);
+
 }  // namespace dlscale::report

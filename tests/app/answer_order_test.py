@@ -18,6 +18,7 @@ ANSWERS = [
     ([*CNN, "--ranks", 8, "--layers"], None),
     ([*CNN, "--ranks", 8, "--epochs", 90], r"^90 epochs take .* hours on 8 ranks \(90 % interval .* to .*\)\."),
     ([*CNN, "--ranks", "1,8", "--memory"], r"a rank needs .* \(least to most .* to .*\) of "),
+    (["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--memory"], "^No, with any batch: "),
     ([*CNN, "--out-of-core"], r"^The quickest policy that fits is "),
     ([*CNN[:5], "--batch", "32,64", "--ranks", "1,8"], r"images/s on 8 ranks with 64 images each: .*\(90 % interval "),
     (LLM, r" on 16 ranks, an iteration takes .* \(90 % interval .* to .*\), .* tokens/s, bound by .*; "),
