@@ -128,6 +128,8 @@ class PredictParallel(ProgramTest):
         self.assertEqual([row["plan"].split(",")[0] for row in rows], ["data=2", "data=4"])
         self.assertEqual([row["micro_batches"] for row in rows], [512, 256])
         stated = self.plans(*LLAMA, "--parallel", "data=2," + PLAN)
+        for row in stated:
+            row.pop("pipeline", None)  # of the plan that the page draws
         self.assertEqual(stated, rows[:1])
 
     def test_records_have_a_row_a_plan(self):

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/goodput/training_cost.hpp"
+#include "report/answers/training_page.hpp"
 #include "report/goodput/training_cost_table.hpp"
 #include "tests/report/expect_well_made.hpp"
 #include "tests/report/series_of.hpp"
@@ -41,7 +42,8 @@ TEST(TrainingCosts, HaveARowATraining) {
   EXPECT_EQ(document.tables.front().rows.size(), 2U);
   const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.training_cost");
-  EXPECT_EQ(document.lead.substr(document.lead.find(" for ")).substr(0, 14), " for 2T tokens");
+  const std::string verdict = training_opening(document.json.summary()()).verdict;
+  EXPECT_EQ(verdict.find("Least of 2: 2T tokens take "), 0U) << verdict;
   const auto& first = json.at("trainings").at(0);
   EXPECT_EQ(first.at("tokens"), 2e12);
   EXPECT_EQ(first.at("iterations"), 5e5);
