@@ -379,8 +379,10 @@ std::string verdict_of_several(const MemoryAnswer& all, const MemoryRow& row, st
                                std::size_t fitting) {
   const std::string name = all.of_plans ? row.group : row.name.substr(row.name.find(' ') + 1);
   if (fitting == 0) {
-    return fmt::format("None of {} surely fits; {} needs least: {}.", cases_text(all, judged), name,
-                       need_of(all, row));
+    const bool is_sure = std::ranges::all_of(
+        all.rows, [](const MemoryRow& one) { return one.fits.empty() || one.fits == "no"; });
+    return fmt::format("None of {} {}; {} needs least: {}.", cases_text(all, judged),
+                       is_sure ? "fits" : "surely fits", name, need_of(all, row));
   }
   const std::string which = all.of_plans ? fmt::format("least memory needs {}", name)
                                          : fmt::format("the largest that fits is {}", name);

@@ -244,7 +244,7 @@ TEST(MemoryPage, NamesTheLargestBatchThatFits) {
             "2 of 3 batches fit; the largest that fits is 96: 0.960 GB (least to most 0.320 GB to "
             "1.92 GB) of 1.00 GB.");
   EXPECT_EQ(memory_of_batches({128, 256}).verdict,
-            "None of 2 batches surely fits; 128 needs least: 1.28 GB (least to most 0.427 GB to "
+            "None of 2 batches fits; 128 needs least: 1.28 GB (least to most 0.427 GB to "
             "2.56 GB) of 1.00 GB.");
 }
 
@@ -287,6 +287,10 @@ TEST(MemoryPage, NamesThePlanItsFullestStageAndAChangeThatFits) {
             "GB) of 1.00 GB. With micro_batch=1 it surely fits.");
   EXPECT_EQ(one.sections.back().id, "remedies");
   answer["plans"].push_back(memory_of_plan("stages=2,zero=1", 0.5e9, "yes"));
+  answer["plans"][1]["fits"] = "unsure";
+  EXPECT_TRUE(memory_page(answer.dump(), "memory.json")
+                  .page.verdict.starts_with("None of 2 plans surely fits; "));
+  answer["plans"][1]["fits"] = "yes";
   const Page two = memory_page(answer.dump(), "memory.json").page;
   EXPECT_EQ(two.verdict,
             "1 of 2 plans fits; least memory needs stages=2, zero=1: 0.500 GB (90 % interval 0.450 "
