@@ -134,5 +134,26 @@ class Security(unittest.TestCase):
             self.assertTrue((ROOT / path).exists(), path)
 
 
+class Quickstart(unittest.TestCase):
+    SCRIPT = ROOT / "scripts/quickstart"
+
+    def test_help_is_printed_from_any_folder(self):
+        done = subprocess.run(["./quickstart", "-h"], cwd=self.SCRIPT.parent, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("usage: scripts/quickstart", done.stdout)
+
+    def left(self, *lines):
+        """What it says of a build whose lines came within the first minute."""
+        functions = re.findall(r"^(?:took|show_counter)\(\) \{.*?^\}", self.SCRIPT.read_text(), re.M | re.S)
+        self.assertEqual(len(functions), 2)
+        script = "\n".join(["set -euo pipefail", *functions, "SECONDS=60 begin=0", "show_counter"])
+        done = subprocess.run(["bash", "-c", script], input="".join(line + "\n" for line in lines), capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def test_the_time_left_is_of_what_this_call_builds(self):
+        self.assertEqual(self.left("[ 80%] Building a", "[ 90%] Building b"), "build: 90 of 100 (about 60 s left)\n")
+        self.assertEqual(self.left("[1/101] Building a", "[51/101] Building b"), "build: 51 of 101 (about 60 s left)\n")
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
