@@ -50,6 +50,10 @@ struct AlertMetric {
   double before = 0;  ///< level, in the metric's unit
   double after = 0;
   double ratio = 1;         ///< after / before, whatever the direction
+  /// Values of the commits of either level, at most 50 that are nearest to the change; empty of a
+  /// drift.
+  std::vector<double> values_before;
+  std::vector<double> values_after;
   std::string run_before;   ///< a run at the old level: first 16 digits of its SHA-256
   std::string run_after;    ///< likewise, at the new level
   std::string explanation;  ///< where the change comes from, if known

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -158,6 +159,8 @@ class SeriesJudge {
     if (found.is_drift) {
       metric.drift_from = last.commit;
       metric.drift_to = commits_[latest].commit;
+    } else {
+      add_values(found, all, offset, metric);
     }
     if (found.back > 0) {
       metric.ending = Ending::went_back;
@@ -178,6 +181,22 @@ class SeriesJudge {
     for (std::size_t i = nearest; i <= latest; ++i) change.likely.push_back(commits_[i].commit);
     judged_.changes.push_back(std::move(change));
     return judged_.changes.back().metric;
+  }
+
+  /// The values on which the levels of a change rest.
+  void add_values(const ChangePoint& found, const ChangePoints& all, std::size_t offset,
+                  AlertMetric& metric) const {
+    constexpr std::size_t most = 50;
+    for (const HistorySegment& level : all.segments) {
+      const bool is_before = level.first <= found.before && found.before <= level.last;
+      const bool is_after = level.first <= found.after && found.after <= level.last;
+      if (is_before == is_after) continue;
+      const std::size_t count = std::min(most, level.last - level.first + 1);
+      const std::size_t first = is_before ? level.last + 1 - count : level.first;
+      const auto begin = values_.begin() + static_cast<std::ptrdiff_t>(offset + first);
+      (is_before ? metric.values_before : metric.values_after)
+          .assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
   }
 
   /// Index of the mode nearest to a value, by ratio; 0 without modes, and for a value without a

@@ -108,6 +108,7 @@ Fields<ChangedMetric> metric_fields() {
       {"before", value_in_unit, its(&AlertMetric::before), "before", level(&AlertMetric::before)},
       {"after", value_in_unit, its(&AlertMetric::after), "after", level(&AlertMetric::after)},
       {"ratio", value, its(&AlertMetric::ratio), "change", change},
+      {"ratio_interval", remark, its(change_interval), "95 % interval", its(interval_text)},
       F::json("run_before", its(&AlertMetric::run_before)),
       F::json("run_after", its(&AlertMetric::run_after)),
       F::json("explanation", its(&AlertMetric::explanation, text_or_null)),
@@ -168,8 +169,9 @@ Table ended_table(const CheckReport& report) {
 }
 
 Table alert_table(const Alert& alert) {
-  const Fields<ChangedMetric> fields = picked(
-      metric_fields(), {"name", "before", "after", "ratio", "movement", "found_by", "series"});
+  const Fields<ChangedMetric> fields =
+      picked(metric_fields(), {"name", "before", "after", "ratio", "ratio_interval", "movement",
+                               "found_by", "series"});
   Table table = table_of(fields, changed_metrics(alert));
   table.title = fmt::format("{}: {}", place_text(alert), alert_state_name(alert.state));
   for (const AlertMetric& metric : alert.metrics) {

@@ -11,6 +11,7 @@
 
 #include "core/text/numbers.hpp"
 #include "regression/history/alert_state.hpp"
+#include "report/comparison/ratio.hpp"
 #include "report/table/field_table.hpp"
 
 namespace dlscale::report {
@@ -86,6 +87,29 @@ std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
   }
   if (metric.key.is_detail()) return std::string(verdict_name(metric.movement)) + " (detail)";
   return movement_word(metric.movement, alert.state);
+}
+
+std::optional<std::vector<double>> change_interval(const AlertMetric& metric) {
+  const auto launches = [](const std::vector<double>& values) {
+    Repeats repeats;
+    for (const double value : values) {
+      if (value > 0) repeats.push_back({value});
+    }
+    return repeats;
+  };
+  const Repeats before = launches(metric.values_before);
+  const Repeats after = launches(metric.values_after);
+  if (before.empty() || after.empty()) return {};
+  const Ratio ratio = ratio_of_medians(before, after);
+  if (ratio.method.empty()) return {};
+  return std::vector{ratio.low, ratio.high};
+}
+
+std::string interval_text(const AlertMetric& metric) {
+  const auto interval = change_interval(metric);
+  if (!interval) return "";
+  return fmt::format("{} to {}", signed_percent(interval->front() - 1),
+                     signed_percent(interval->back() - 1));
 }
 
 Table check_verdicts(const CheckReport& report) {

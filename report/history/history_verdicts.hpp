@@ -1,5 +1,7 @@
 #pragma once
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "regression/check/check.hpp"
 #include "report/table/table.hpp"
@@ -10,6 +12,13 @@ namespace dlscale::report {
 /// gave the alert, "regressed (acknowledged)", or "(detail)" if the metric only explains another.
 std::string verdict_word(const regression::history::Alert& alert,
                          const regression::history::AlertMetric& metric);
+
+/// Ends of the 95 % interval of a metric's ratio, by the commits of either level; absent of a drift,
+/// and where a level has too few commits.
+std::optional<std::vector<double>> change_interval(
+    const regression::history::AlertMetric& metric);
+/// The same as "+18.9 % to +21.2 %"; empty if it is absent.
+std::string interval_text(const regression::history::AlertMetric& metric);
 
 /// One row for each judged series (phases are not judged): the newest value, and its verdict by the
 /// most significant alert. A row fails exactly if an alert fails the check; it is inconclusive if

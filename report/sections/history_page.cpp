@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/text/numbers.hpp"
+#include "core/text/time_text.hpp"
 #include "report/history/history_table.hpp"
+#include "report/history/history_verdicts.hpp"
 #include "report/sections/history_section.hpp"
 
 namespace dlscale::report {
@@ -40,16 +43,23 @@ Worst worst_of(const HistoryView& view) {
   return worst;
 }
 
+/// "2026-01-16".
+std::string day_of(const Alert& alert) {
+  return time_text(alert.time).substr(0, std::string_view("2026-01-16").size());
+}
+
 std::string verdict_of(const HistoryView& view) {
   const ExitCode code = exit_code(view.report);
   const std::string series = fmt::format("{} series", view.report.series.size());
   if (code == ExitCode::regression) {
     const Worst worst = worst_of(view);
     const auto failing = std::ranges::count_if(view.report.alerts, &Alert::fails);
-    return fmt::format("Yes: {} {} for attention; {} changed by {} at commit {}.",
+    const std::string interval = interval_text(*worst.metric);
+    return fmt::format("Yes: {} {} for attention; {} changed by {}{} at commit {} of {}.",
                        counted(failing, "alert"), failing == 1 ? "asks" : "ask",
                        worst.metric->key.name(), signed_percent(worst.metric->ratio - 1),
-                       short_commit(worst.alert->commit));
+                       interval.empty() ? "" : fmt::format(" (95 % interval {})", interval),
+                       short_commit(worst.alert->commit), day_of(*worst.alert));
   }
   if (code == ExitCode::inconclusive) {
     return fmt::format("Not known yet: {} of {} need fresh runs.",
@@ -62,7 +72,18 @@ std::string verdict_of(const HistoryView& view) {
 
 std::vector<Tile> tiles_of(const HistoryView& view) {
   const auto failing = std::ranges::count_if(view.report.alerts, &Alert::fails);
-  std::vector<Tile> tiles{
+  std::vector<Tile> tiles;
+  if (const Worst worst = worst_of(view); worst.metric != nullptr) {
+    const std::string interval = interval_text(*worst.metric);
+    tiles.push_back({"Largest change", signed_percent(worst.metric->ratio - 1),
+                     interval.empty() ? "too few commits for an interval" : interval, Tone::bad});
+    tiles.push_back({"Since commit", short_commit(worst.alert->commit),
+                     fmt::format("{}, after {}", day_of(*worst.alert),
+                                 short_commit(worst.alert->before)),
+                     Tone::plain});
+  }
+  const bool has_change = !tiles.empty();
+  const std::vector<Tile> counts{
       {"Alerts that ask for attention", std::to_string(failing),
        fmt::format("of {} in all", view.report.alerts.size()),
        failing > 0 ? Tone::bad : Tone::good},
@@ -70,6 +91,7 @@ std::vector<Tile> tiles_of(const HistoryView& view) {
        counted(static_cast<long long>(view.report.points), "point"), Tone::plain},
       {"As before", std::to_string(states(view, SeriesState::as_before)),
        fmt::format("{} too new to judge", states(view, SeriesState::new_baseline)), Tone::plain}};
+  tiles.insert(tiles.end(), counts.begin(), counts.end() - (has_change ? 1 : 0));
   if (const long long open = states(view, SeriesState::needs_reruns); open > 0) {
     tiles.push_back({"Need fresh runs", std::to_string(open), "beyond the bound", Tone::caution});
   }

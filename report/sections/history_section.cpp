@@ -274,8 +274,7 @@ Items bisect_items(const HistoryView& view) {
     if (!alert.fails()) continue;
     items.lines.push_back(
         fmt::format("It changed after {} and at {} at the latest. Which commit it was: {}",
-                    short_commit(alert.before), short_commit(alert.latest),
-                    view.commands.bisect(short_commit(alert.commit))));
+                    alert.before, alert.latest, view.commands.bisect(short_commit(alert.commit))));
   }
   return items;
 }

@@ -81,7 +81,11 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   const HistoryView history = view({});
   const Page page = history_page(history);
   EXPECT_TRUE(page.verdict.starts_with("Yes: 1 alert asks for attention; ")) << page.verdict;
-  EXPECT_TRUE(page.verdict.ends_with(" changed by +20.0 % at commit c0021.")) << page.verdict;
+  EXPECT_TRUE(contains(page.verdict, " changed by +20.0 % (95 % interval +")) << page.verdict;
+  EXPECT_TRUE(contains(page.verdict, " at commit c0021 of 2")) << page.verdict;
+  EXPECT_EQ(page.tiles.at(0).value, "+20.0 %");
+  EXPECT_TRUE(contains(page.tiles.at(0).detail, " % to +")) << page.tiles.at(0).detail;
+  EXPECT_TRUE(page.tiles.at(1).detail.ends_with(", after c0020")) << page.tiles.at(1).detail;
   EXPECT_EQ(page.tone, Tone::bad);
   EXPECT_EQ(page.next.at(0).command, "bisect c0021");
   const std::string text = html(page);
