@@ -6,12 +6,15 @@ dlscale report --picture calls it. Example: plots/slide.py page/index.html -o su
 """
 
 import dataclasses
+import functools
 import html.parser
 import re
 import textwrap
 
 import figure_io
 from figure_io import plt
+from matplotlib import font_manager
+from matplotlib.textpath import text_to_path
 
 SLIDE = (12.8, 7.2)  # inches, 16:9
 POINTS = 72  # in an inch
@@ -279,7 +282,8 @@ class Trainings:
     """Draws trainings as bars of samples a second below a heading for each network and batch."""
 
     MOST_LINES = 22  # that can be read on a slide
-    BARS_FROM, BARS_TO = 0.5, 0.85  # of the width
+    BARS_FROM, BARS_TO = 0.5, 0.78  # of the width
+    POINTS_ACROSS = (1 - 2 * EDGE) * SLIDE[0] * POINTS
 
     def __init__(self, axes, table):
         self.axes = axes
@@ -296,7 +300,8 @@ class Trainings:
         axes.axis("off")
         for place, (name, record) in enumerate(shown):
             if record is None:
-                self.write(0, place, name, fontweight="bold")
+                room = 0.9 * self.POINTS_ACROSS  # bold letters are wider
+                self.write(0, place, shortened(name, 9, room), fontweight="bold")
             else:
                 self.draw_bar(place, record, max(map(self.rate, groups[name])))
         hidden = sum(record is not None for _, record in lines[self.MOST_LINES :])
@@ -316,7 +321,8 @@ class Trainings:
         if record["basis"] != "measured":
             parts.append(record["basis"])
         name = " · ".join(dict.fromkeys(filter(None, parts)))
-        self.write(0.01, place, textwrap.shorten(name, 90, placeholder=" …"), fontsize=8)
+        room = (self.BARS_FROM - 0.02) * self.POINTS_ACROSS
+        self.write(0.01, place, shortened(name, 8, room), fontsize=8)
         share = self.rate(record) / best
         width = share * (self.BARS_TO - self.BARS_FROM)
         self.axes.barh(
@@ -326,20 +332,58 @@ class Trainings:
         self.write(self.BARS_FROM + width + 0.005, place, f"{record['samples/s']}/s{beside}")
 
 
+@functools.lru_cache(maxsize=None)
+def letter_width(letter, weight):
+    """Of its size."""
+    font = font_manager.FontProperties(family=plt.rcParams["font.family"], weight=weight, size=100)
+    return text_to_path.get_text_width_height_descent(letter, font, ismath=False)[0] / 100
+
+
+def text_width(text, size, weight="normal"):
+    """Points."""
+    return size * sum(letter_width(letter, weight) for letter in text)
+
+
+def wrapped(text, size, across, weight="normal"):
+    """Lines within a share of the slide; DejaVu's letters are 0.58 high on average."""
+    room = across * SLIDE[0] * POINTS
+    letters = max(1, int(room / (0.58 * size)))
+    while True:
+        lines = textwrap.wrap(text, letters)
+        if letters == 1 or all(text_width(line, size, weight) <= room for line in lines):
+            return lines
+        letters -= 1
+
+
+def shortened(text, size, room):
+    """The text, or as much of it as fits into so many points, and a sign for the rest."""
+    if text_width(text, size) <= room:
+        return text
+    while text and text_width(text + " …", size) > room:
+        text = text[:-1]
+    return text + " …"
+
+
 class Slide:
     """Fills a slide from its top: beside a tall figure, or above a wide one."""
 
-    def __init__(self, beside):
+    BOTTOM = 0.06
+    LEAST_FIGURE = 0.3  # of the slide's height, below text
+
+    def __init__(self, beside, scale):
         self.figure = plt.figure(figsize=SLIDE)
         self.across = TEXT_BESIDE if beside else 1 - 2 * EDGE  # share of the slide
         self.top = 0.96
+        self.scale = scale  # of the letters
 
-    def letters(self, size, across):
-        """As many as fit in a line of that size; DejaVu's letters are 0.58 high on average."""
-        return int(across * SLIDE[0] * POINTS / (0.58 * size))
+    def has_room(self):
+        """Whether the text leaves room for the foot, and for a figure below."""
+        below = 0 if self.across == TEXT_BESIDE else self.LEAST_FIGURE
+        return self.top >= self.BOTTOM + below
 
     def add_text(self, text, size, **more):
-        lines = textwrap.wrap(text, self.letters(size, self.across))
+        size *= self.scale
+        lines = wrapped(text, size, self.across, more.get("fontweight", "normal"))
         self.figure.text(
             EDGE, self.top, figure_io.label("\n".join(lines)), va="top", fontsize=size, **more
         )
@@ -370,7 +414,8 @@ class Slide:
             (value, 16, "black"),
             (" ".join(detail), 9, figure_io.GREY),
         ):
-            lines = textwrap.wrap(text, self.letters(size, across))
+            size *= self.scale
+            lines = wrapped(text, size, across)
             self.figure.text(
                 x, y, figure_io.label("\n".join(lines)), va="top", fontsize=size, color=colour
             )
@@ -379,7 +424,7 @@ class Slide:
 
     def add_axes(self):
         """Axes that fill what is left."""
-        bottom = 0.06
+        bottom = self.BOTTOM
         left, top = EDGE, self.top
         if self.across == TEXT_BESIDE:
             left, top = 2 * EDGE + TEXT_BESIDE, 0.96
@@ -398,12 +443,16 @@ def is_tall(page):
 
 def draw(page):
     trainings = trainings_of(page)
-    slide = Slide(beside=is_tall(page) and trainings is None)
-    slide.add_text(page.question, 20, fontweight="bold")
-    slide.add_text(page.verdict, 13)
-    slide.add_tiles(page.tiles)
-    caption = page.caption if trainings is None else trainings.caption
-    slide.add_text(caption, 10, color=figure_io.GREY)
+    for scale in (1, 0.85, 0.7, 0.55):
+        slide = Slide(is_tall(page) and trainings is None, scale)
+        slide.add_text(page.question, 20, fontweight="bold")
+        slide.add_text(page.verdict, 13)
+        slide.add_tiles(page.tiles)
+        caption = page.caption if trainings is None else trainings.caption
+        slide.add_text(caption, 10, color=figure_io.GREY)
+        if slide.has_room():
+            break
+        plt.close(slide.figure)
     if trainings is not None:
         Trainings(slide.add_axes(), trainings)
     elif page.size:

@@ -112,6 +112,29 @@ class SlideTest(unittest.TestCase):
         self.assertIn("alexnet, 2 ranks, batch 0, f32", shown)
         self.assertRegex(shown, r"9/s 2\d more are in the table of the page")
 
+    def test_long_names_overlap_nothing(self):
+        good = (FOLDER / "side_by_side.html").read_text(encoding="utf-8")
+        long = "MEASURED_WITH_AN_EXTRAORDINARILY_LONG_NAME_OF_A_NETWORK " * 4
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "page.html"
+            path.write_text(re.sub("<h1>.*</h1>", f"<h1>{long}</h1>", good), encoding="utf-8")
+            page = slide.read_page(path)
+        page.verdict = long
+        page.tiles = [[long[:60], "123 456 images/s", long] for _ in range(5)]
+        for trainings in slide.trainings_of(page).rows[1:]:
+            trainings[0] = trainings[4] = long
+        figure = slide.draw(page)
+        draws = figure.canvas.get_renderer()
+        texts = [*figure.texts, *figure.axes[0].texts]
+        boxes = [text.get_window_extent(draws) for text in texts if text.get_text()]
+        boxes += [bar.get_window_extent(draws) for bar in figure.axes[0].patches]
+        slide.plt.close(figure)
+        across, down = figure.bbox.width, figure.bbox.height
+        for i, one in enumerate(boxes):
+            self.assertTrue(0 <= one.x0 and one.x1 <= across and 0 <= one.y0 and one.y1 <= down, one)
+            for other in boxes[:i]:
+                self.assertFalse(one.shrunk(0.99, 0.9).overlaps(other.shrunk(0.99, 0.9)), (one, other))
+
     def test_other_pages_and_figures_are_refused(self):
         good = (FOLDER / "report.html").read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
