@@ -322,10 +322,7 @@ ExitCode predict_parallel(PredictOptions& options) {
 }
 
 ExitCode predict(PredictOptions& options) {
-  if (options.cases.are_given()) {
-    return options.cases.predict(
-        options.output.only_path("predictions of cases are lines of JSON"));
-  }
+  if (options.cases.are_given()) return options.cases.predict(options.output);
   if (options.collective.is_given()) {
     options.output.write(options.collective.predict(options, options.ranks));
     return ExitCode::ok;

@@ -53,7 +53,8 @@ class CaseOptions {
   [[nodiscard]] ExitCode validate_memory(const DocumentOutput& output) const;
   [[nodiscard]] report::ScoreLimits limits() const;
   [[nodiscard]] report::CaseChoice choice() const;
-  [[nodiscard]] report::NamedPredictions predictions(const cases::CaseFile& file) const;
+  [[nodiscard]] report::NamedPredictions predictions(const cases::CaseFile& file,
+                                                     ProgressLine::Kind progress) const;
 
   std::string cases_;
   std::string predictions_;
@@ -182,7 +183,8 @@ report::CaseChoice CaseOptions::choice() const {
   return choice;
 }
 
-NamedPredictions CaseOptions::predictions(const cases::CaseFile& file) const {
+NamedPredictions CaseOptions::predictions(const cases::CaseFile& file,
+                                          ProgressLine::Kind progress) const {
   const auto stem = [](const std::string& name) {
     return std::filesystem::path(name).stem().string();
   };
@@ -191,18 +193,18 @@ NamedPredictions CaseOptions::predictions(const cases::CaseFile& file) const {
   }
   if (file.holds_curves()) {
     return {"curves", "the model of curves, from the points that each of them gives",
-            predictions_of(file, model_)};
+            predictions_of(file, model_, progress)};
   }
   if (std::ranges::all_of(file.trainings, model::parallel_time::goes_beyond_data_parallelism)) {
     return {"parallel",
             "the model of parallel times; trainings of a set that it was fitted to by the fit "
             "without that set",
-            predictions_of(file, model_)};
+            predictions_of(file, model_, progress)};
   }
   return {stem(model_),
           "the model of scaling; trainings of a set that it was fitted to by the fit "
           "without that set",
-          predictions_of(file, model_)};
+          predictions_of(file, model_, progress)};
 }
 
 /// Judges memory. Other options choose among cases or models of time.
@@ -224,8 +226,10 @@ ExitCode CaseOptions::validate_memory(const DocumentOutput& output) const {
 ExitCode CaseOptions::validate(const DocumentOutput& output) const {
   if (model::memory::holds_memory_cases(cases_)) return validate_memory(output);
   const cases::CaseFile file = cases::read_cases(cases_);
-  const report::ScoreReport report = report::score_report(
-      file, predictions(file), baseline_predictions(file), choice(), sheet_predictions(file));
+  const ProgressLine::Kind progress = ProgressLine::kind_for(output.is_quiet());
+  const report::ScoreReport report =
+      report::score_report(file, predictions(file, progress), baseline_predictions(file), choice(),
+                           sheet_predictions(file));
   output.write(report::score_document(report, limits()));
   return report::exit_code(report, limits());
 }

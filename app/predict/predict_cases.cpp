@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <istream>
 #include <iterator>
+#include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -71,7 +73,7 @@ void PredictCases::declare(CLI::App& verb) {
           ->type_name("MODEL")
           ->capture_default_str();
   model->needs(cases);
-  exclude_others(verb, *cases, {"--model", "--output"});
+  exclude_others(verb, *cases, {"--model", "--output", "--quiet"});
 }
 
 namespace {
@@ -92,7 +94,8 @@ ExitCode predict_memory(const std::string& cases, const std::string& model,
 
 }  // namespace
 
-ExitCode PredictCases::predict(const std::string& output) const {
+ExitCode PredictCases::predict(const DocumentOutput& out) const {
+  const std::string output = out.only_path("predictions of cases are lines of JSON");
   const bool to_standard_output = output.empty() || output == "-";
   if (!to_standard_output) {
     refuse_foreign_file(output, "a file of predictions", opens_as_predictions);
@@ -100,13 +103,36 @@ ExitCode PredictCases::predict(const std::string& output) const {
   if (model::memory::holds_memory_cases(cases_)) {
     return predict_memory(cases_, model_, output, to_standard_output ? stderr : stdout);
   }
-  const std::vector<CasePrediction> predictions = predictions_of(cases::read_cases(cases_), model_);
+  const std::vector<CasePrediction> predictions =
+      predictions_of(cases::read_cases(cases_), model_, ProgressLine::kind_for(out.is_quiet()));
   write_output(output, cases::prediction_lines(predictions));
   print_predicted_counts(to_standard_output ? stderr : stdout, predictions);
   return ExitCode::ok;
 }
 
 namespace {
+
+/// Predicts some cases at a time, and shows how many of all are done.
+class CaseProgress {
+ public:
+  CaseProgress(std::size_t all, ProgressLine::Kind kind) : all_(all), line_("cases", kind) {}
+  template <class Case, class Predict>
+  std::vector<CasePrediction> each(const std::vector<Case>& cases, std::size_t at_once,
+                                   Predict predict) {
+    std::vector<CasePrediction> predictions;
+    for (std::size_t first = 0; first < cases.size(); first += at_once) {
+      const auto some = std::span(cases).subspan(first, std::min(at_once, cases.size() - first));
+      std::ranges::move(predict(some), std::back_inserter(predictions));
+      line_.show(done_ += some.size(), all_);
+    }
+    return predictions;
+  }
+
+ private:
+  std::size_t all_;
+  std::size_t done_ = 0;
+  PartsProgress line_;
+};
 
 /// Refuses a model for curves, since no model is fitted to them.
 void expect_no_model(const cases::CaseFile& file, const std::string& model) {
@@ -151,10 +177,15 @@ std::vector<CasePrediction> in_order_of(const std::vector<cases::ScalingCase>& t
 }  // namespace
 
 std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
-                                                  const std::string& model) {
+                                                  const std::string& model,
+                                                  ProgressLine::Kind progress) {
+  constexpr std::size_t few = 8;
+  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+  CaseProgress parts(file.curves.size() + file.trainings.size(), progress);
   if (file.holds_curves()) {
     expect_no_model(file, model);
-    return model::predict_curves(file.curves);
+    return parts.each(file.curves, few,
+                      [](const auto& some) { return model::predict_curves(some); });
   }
   const model::scaling::ScalingFile fitted = model::scaling::load_scaling(model);
   const model::scaling::FactSources sources = model::scaling::FactSources::load();
@@ -163,13 +194,22 @@ std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
     lists[place_of(training)].push_back(training);
   }
   const auto& [warm, cold, parallel] = lists;
-  return in_order_of(
-      file.trainings,
-      {model::scaling::predict(fitted.fitted, sources, warm),
-       model::cold::predict(fitted.fitted, usual_kernels(), sources, cold),
-       parallel.empty() ? std::vector<CasePrediction>()
-                        : model::parallel_time::predict(model::parallel_time::parallel_times(),
-                                                        DeviceCatalogue::load(), parallel)});
+  PredictionLists lists_of_models;
+  lists_of_models[0] = parts.each(warm, few, [&](const auto& some) {
+    return model::scaling::predict(fitted.fitted, sources, some);
+  });
+  // All at once: trainings of a set share what is known of its micro-batches.
+  lists_of_models[1] = parts.each(cold, all, [&](const auto& together) {
+    return model::cold::predict(fitted.fitted, usual_kernels(), sources, together);
+  });
+  if (!parallel.empty()) {
+    const auto& times = model::parallel_time::parallel_times();
+    const DeviceCatalogue devices = DeviceCatalogue::load();
+    lists_of_models[2] = parts.each(parallel, few, [&](const auto& some) {
+      return model::parallel_time::predict(times, devices, some);
+    });
+  }
+  return in_order_of(file.trainings, std::move(lists_of_models));
 }
 
 }  // namespace dlscale::app

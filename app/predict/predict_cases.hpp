@@ -2,7 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/document_output.hpp"
 #include "core/base/error.hpp"
+#include "core/text/progress_line.hpp"
 #include "model/published/cases/case_file.hpp"
 #include "model/published/cases/prediction.hpp"
 
@@ -20,8 +22,8 @@ class PredictCases {
   void declare(CLI::App& verb);
   /// Whether --cases was given.
   [[nodiscard]] bool are_given() const { return !cases_.empty(); }
-  /// Predicts and writes to `output`: a file, or - for standard output.
-  [[nodiscard]] ExitCode predict(const std::string& output) const;
+  /// Predicts and writes to the one place of `out`.
+  [[nodiscard]] ExitCode predict(const DocumentOutput& out) const;
 
  private:
   std::string cases_;
@@ -32,6 +34,7 @@ class PredictCases {
 /// scaling model that `model` names (in configs/models, or a file), from their given point or from
 /// data sheets; collective curves use the given curves. Throws ConfigError as load_scaling() does.
 std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
-                                                  const std::string& model);
+                                                  const std::string& model,
+                                                  ProgressLine::Kind progress);
 
 }  // namespace dlscale::app
