@@ -23,6 +23,7 @@
 #include "app/measure/bench_suite.hpp"
 #include "app/measure/row_shares.hpp"
 #include "app/measure/session.hpp"
+#include "app/report/measured_steps.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/comm/together.hpp"
 #include "backend/compute/compute.hpp"
@@ -121,25 +122,18 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
   return header;
 }
 
-/// Counts of the measurements of a run.
-struct Tally {
-  int wrong = 0;
-  int measured = 0;
-  std::string first_reason;  ///< reason of the first wrong result
-  void count(const Measurement& measurement) {
-    if (measurement.status == Status::wrong && wrong++ == 0) first_reason = measurement.reason;
-    measured += measurement.series.empty() ? 0 : 1;
-  }
-  [[nodiscard]] ExitCode exit_code() const {
-    if (wrong > 0) return ExitCode::wrong_result;
-    return measured > 0 ? ExitCode::ok : ExitCode::nothing_measured;
-  }
-};
-
 bool lists_only(const std::vector<std::string>& flags) {
   return std::ranges::any_of(flags, [](const std::string& flag) {
     return flag.starts_with("--benchmark_list_tests") && !flag.ends_with("false");
   });
+}
+
+/// Whether standard output is for people, beside results in a file or none.
+bool prints_text(const BenchOptions& options) {
+  const auto is_for_programs = [](const std::string& flag) {
+    return flag.starts_with("--benchmark_format") && !flag.ends_with("console");
+  };
+  return options.output != "-" && std::ranges::none_of(options.runner.flags, is_for_programs);
 }
 
 /// Rank 0, which sees the measurements, decides the exit code of all ranks.
@@ -147,22 +141,6 @@ ExitCode agree(backend::Communicator& communicator, ExitCode code) {
   int value = static_cast<int>(code);
   communicator.broadcast(std::as_writable_bytes(std::span(&value, 1)), 0);
   return static_cast<ExitCode>(value);
-}
-
-/// `left`: the file that keeps its earlier results; empty if there is none.
-void explain(ExitCode code, const Tally& tally, const std::string& left) {
-  if (code == ExitCode::nothing_measured) {
-    fmt::print(stderr,
-               "dlscale: nothing was measured: no cell matches the options, or none is supported "
-               "here.{}\n",
-               left.empty() ? "" : fmt::format(" {} is left as it was.", left));
-  }
-  if (code == ExitCode::wrong_result) {
-    fmt::print(
-        stderr, "dlscale: {}, so no time is given: {}\n",
-        tally.wrong == 1 ? "a result is wrong" : fmt::format("{} results are wrong", tally.wrong),
-        tally.first_reason);
-  }
 }
 
 /// Counts the results that the file already has.
@@ -270,6 +248,7 @@ ExitCode run_bench(BenchOptions options) {
   Session& session = *joined;
   backend::Communicator& communicator = session.communicator();
   const bool root = communicator.rank() == 0;
+  const bool is_alone = communicator.size() == 1;
   bench::Context context{
       .values = options.values, .communicator = &communicator, .given = options.given};
   context.values["cores_per_rank"] = std::to_string(session.cores_per_rank());
@@ -292,7 +271,13 @@ ExitCode run_bench(BenchOptions options) {
   const bool list = lists_only(options.runner.flags);
   const ExitCode code = agree(communicator, list ? ExitCode::ok : tally.exit_code());
   session.close();
-  if (root) explain(code, tally, output && output->left_earlier_results() ? options.output : "");
+  if (!root || list) return code;
+  explain(code, tally, output && output->left_earlier_results() ? options.output : "");
+  // Words that keep the results would have to stand behind a launcher.
+  const bool has_next = code == ExitCode::ok && (output || is_alone);
+  if (has_next && prints_text(options)) {
+    print_next(steps_of_bench(options.benchmark->name, options.output), options.runner.quiet);
+  }
   return code;
 }
 

@@ -32,6 +32,7 @@
 #include "app/measure/message_logs.hpp"
 #include "app/measure/result_files.hpp"
 #include "app/options/hardware_options.hpp"
+#include "app/report/measured_steps.hpp"
 #include "backend/host/host.hpp"
 #include "core/base/error.hpp"
 #include "core/system/build_info.hpp"
@@ -385,6 +386,8 @@ ExitCode calibrate(const CalibrateOptions& options) {
   std::vector<std::string> results = options.results;
   const std::vector<std::string> logs = take_logs(results);
   std::vector<ResultFile> files = all_results(results);
+  const bool has_trainings = std::ranges::any_of(
+      files, [](const ResultFile& file) { return file.header.benchmark == "e2e"; });
   const bool logs_alone = files.empty() && !logs.empty();
   if (logs_alone && options.cluster == "local") {
     throw ConfigError(fmt::format(
@@ -416,6 +419,9 @@ ExitCode calibrate(const CalibrateOptions& options) {
   print_contention(told, machine);
   std::ranges::copy(model::contention_notes(files, options.conditions), std::back_inserter(notes));
   for (const std::string& note : notes) fmt::print(told, "note: {}\n", note);
+  if (!has_trainings) results.clear();
+  print_next(steps_of_machine(options.output, machine, files, results),
+             options.quiet || to_standard_output);
   return ExitCode::ok;
 }
 

@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/cli/document_output.hpp"
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
+#include "app/report/measured_steps.hpp"
 #include "core/text/quantity_text.hpp"
 #include "train/data/data.hpp"
 
@@ -25,6 +27,7 @@ struct MakeOptions {
   std::string out;
   train::DataSetSpec spec;
   std::string picture_size = "110 kB";
+  bool quiet = false;
 };
 
 void declare_make(CLI::App& verb, ExitCode& result) {
@@ -47,22 +50,33 @@ void declare_make(CLI::App& verb, ExitCode& result) {
   command->add_option("--picture-size", options->picture_size, "Mean size of a file")
       ->capture_default_str();
   command->add_option("--seed", options->spec.seed, "Seed")->check(seed())->capture_default_str();
+  declare_quiet(*command, options->quiet);
   command->footer("Example: dlscale data make --out data --pictures 1024");
   command->callback([options, &result] {
     options->spec.target_bytes =
         parse_quantity<Bytes>(options->picture_size, "--picture-size").si();
     print_summary(train::make_data_set(options->out, options->spec));
+    print_next(steps_of_data(options->out), options->quiet);
     result = ExitCode::ok;
   });
 }
 
+struct DataInfoOptions {
+  std::string folder;
+  bool quiet = false;
+};
+
 void declare_data_info(CLI::App& verb, ExitCode& result) {
   CLI::App* command = verb.add_subcommand("info", "Check a data set and say what it holds");
-  auto folder = std::make_shared<std::string>();
-  command->add_option("folder", *folder, "Folder of the data set")->type_name("FOLDER")->required();
+  auto options = std::make_shared<DataInfoOptions>();
+  command->add_option("folder", options->folder, "Folder of the data set")
+      ->type_name("FOLDER")
+      ->required();
+  declare_quiet(*command, options->quiet);
   command->footer("Example: dlscale data info data");
-  command->callback([folder, &result] {
-    print_summary(train::open_data_set(*folder));
+  command->callback([options, &result] {
+    print_summary(train::open_data_set(options->folder));
+    print_next(steps_of_data(options->folder), options->quiet);
     result = ExitCode::ok;
   });
 }

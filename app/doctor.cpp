@@ -12,6 +12,7 @@
 
 #include "app/cli/document_output.hpp"
 #include "app/cli/verb.hpp"
+#include "app/report/measured_steps.hpp"
 #include "backend/host/host.hpp"
 #include "bench/engine/speed_samples.hpp"
 #include "core/base/error.hpp"
@@ -91,8 +92,10 @@ ExitCode doctor(const DoctorOptions& options) {
   std::vector<FindingGroup> groups{check_machine("/", cores, [&] { return witness.time(); })};
   groups.push_back(check_software(nvidia_gpus("/")));
   groups.push_back(check_links(options.quick ? Hello::left_out : Hello::tried));
-  options.output.write(findings_document(groups));
   const FindingState worst = std::ranges::max(groups, {}, &FindingGroup::verdict).verdict();
+  report::Document document = findings_document(groups);
+  if (worst != FindingState::missing) document.next = steps_of_sound_machine(cores);
+  options.output.write(document);
   if (!options.strict || worst < FindingState::warning) return ExitCode::ok;
   return worst == FindingState::missing ? ExitCode::not_built : ExitCode::inconclusive;
 }

@@ -9,8 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "app/cli/document_output.hpp"
 #include "app/cli/verb.hpp"
 #include "app/doctor/doctor.hpp"
+#include "app/report/measured_steps.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
 #include "backend/compute/native/fft/fourier_library.hpp"
@@ -189,6 +191,7 @@ struct InfoOptions {
   bool devices = false;
   bool links = false;
   bool frameworks = false;
+  bool quiet = false;
 };
 
 /// Prints the requested tables; false if none was requested.
@@ -219,6 +222,7 @@ ExitCode info(const InfoOptions& options) {
        {"networks", "clusters", "suites", "devices", "links", "frameworks", "systems"}) {
     fmt::print("{}\n  {}\n", group, fmt::join(config_names(group), "  "));
   }
+  print_next(steps_of_build(), options.quiet);
   return ExitCode::ok;
 }
 
@@ -230,6 +234,7 @@ void declare_info(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--links", options->links, "The kinds of links in configs/links, only");
   verb.add_flag("--frameworks", options->frameworks,
                 "What is known of frameworks, in configs/frameworks, only");
+  declare_quiet(verb, options->quiet);
   verb.footer("Example: dlscale info\n         dlscale info --devices");
   verb.callback([options, &result] { result = info(*options); });
 }

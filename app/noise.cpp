@@ -15,6 +15,7 @@
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/gate/gate_session.hpp"
+#include "app/report/measured_steps.hpp"
 #include "core/base/error.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/process.hpp"
@@ -156,7 +157,9 @@ ExitCode noise(NoiseOptions& options) {
     return study_noise(task.rounds(), options.kernels, options.percents, options.margin);
   });
   study.machine = machine_text();
-  options.session.write(noise_document(study));
+  report::Document document = noise_document(study);
+  document.next = steps_of_noise();
+  options.session.write(document);
   return ExitCode::ok;
 }
 

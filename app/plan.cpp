@@ -18,6 +18,7 @@
 #include "app/options/training_time_options.hpp"
 #include "app/predict/plan_options.hpp"
 #include "app/predict/plan_parallel.hpp"
+#include "app/report/answer_kinds.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/text/progress_line.hpp"
@@ -157,7 +158,7 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
   declare_settings(verb, options->training.values);
   options->training.declare_training(verb);
   options->output.declare(verb);
-  options->output.state_options(verb);
+  options->output.state_options(verb, open_like_page);
   options->parallel.declare(verb);
   group_plan_options(verb);
   verb.footer(

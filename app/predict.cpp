@@ -36,6 +36,7 @@
 #include "app/predict/predict_parts.hpp"
 #include "app/predict/predict_timed.hpp"
 #include "app/predict/stages/predict_stages.hpp"
+#include "app/report/answer_kinds.hpp"
 #include "core/base/error.hpp"
 #include "core/network/network.hpp"
 #include "core/run/schedule_settings.hpp"
@@ -468,7 +469,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   options->trace.declare(verb);
   options->stragglers.declare(verb);
   options->output.declare(verb);
-  options->output.state_options(verb);
+  options->output.state_options(verb, open_like_page);
   options->messages.declare(verb);
   options->timed.declare(verb);
   options->cases.declare(verb);

@@ -10,6 +10,7 @@
 #include "app/cli/option_values.hpp"
 #include "app/cli/verb.hpp"
 #include "app/measure/result_files.hpp"
+#include "app/report/measured_steps.hpp"
 #include "app/roofline/show_device.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/system/output.hpp"
@@ -27,6 +28,7 @@ namespace {
 struct ModelFit {
   std::vector<std::string> results;
   std::string output;
+  bool quiet = false;
 };
 
 struct PlaceOptions {
@@ -80,6 +82,8 @@ ExitCode fit_models(const ModelFit& options) {
   fmt::print(stderr, "{}: {} models from {} times of convolutions\n",
              options.output == "-" ? "kernel models" : options.output, models.models.size(),
              samples.size());
+  print_next(steps_of_kernels(options.output, options.results, files),
+             options.quiet || options.output == "-");
   return ExitCode::ok;
 }
 
@@ -90,8 +94,11 @@ ExitCode validate_models(const ModelValidation& options) {
   const auto samples = model::kernel_samples(files, left_out);
   const model::KernelJudgement judgement =
       model::judge_kernels(samples, report::choice_evidence(files), model::JudgedHalves::both);
-  options.output.write(report::roofline_document(judgement, left_out, options.limits));
-  return report::exit_code(judgement, options.limits);
+  const ExitCode code = report::exit_code(judgement, options.limits);
+  report::Document document = report::roofline_document(judgement, left_out, options.limits);
+  if (code == ExitCode::ok) document.next = steps_of_convolutions(options.results);
+  options.output.write(document);
+  return code;
 }
 
 std::optional<FlopsPerSecond> data_sheet_peak(const std::string& name) {
@@ -145,7 +152,9 @@ ExitCode show_placed(const PlaceOptions& options) {
     }
   }
   if (placed.empty()) throw nothing_to_place(options.threads, unbounded);
-  options.output.write(report::placed_kernels_document(roofline, placed, peak, unbounded));
+  report::Document document = report::placed_kernels_document(roofline, placed, peak, unbounded);
+  document.next = steps_of_convolutions(options.results);
+  options.output.write(document);
   return ExitCode::ok;
 }
 
@@ -191,6 +200,7 @@ void declare_model_fit(CLI::App& verb, ExitCode& result) {
                    "File of kernel models to write, or - for standard output")
       ->type_name("FILE")
       ->required();
+  declare_quiet(*command, options->quiet);
   command->footer("Example: dlscale roofline fit conv.jsonl -o kernels.json");
   command->callback([options, &result] { result = fit_models(*options); });
 }

@@ -115,7 +115,7 @@ void declare_run(CLI::App& verb, ExitCode& result) {
       "nothing measured.");
   verb.callback([options, &result] {
     heed_end_of_job();
-    result = suite::run_suite(*options);
+    result = run_suite_here(*options);
   });
 }
 

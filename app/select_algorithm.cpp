@@ -19,6 +19,7 @@
 #include "core/system/input_file.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "core/text/shell_words.hpp"
 #include "model/roofline/kernels/kernel_model.hpp"
 #include "report/kernels/roofline_table.hpp"
 
@@ -95,7 +96,14 @@ ExitCode select_algorithm(const SelectOptions& options) {
         report::nothing_fits(network.name(), options.batch, *limit, choices);
     if (!problem.empty()) throw ConfigError(problem);
   }
-  options.output.write(report::choice_document(network.name(), options.batch, limit, choices));
+  report::Document document =
+      report::choice_document(network.name(), options.batch, limit, choices);
+  document.next = {{"Measure what it chose from:",
+                    fmt::format("dlscale bench conv --network {} --batch {} --threads {} --cache {} "
+                                "--algorithms all -o {}",
+                                shell_word(options.network), options.batch, options.threads,
+                                options.cache, "choices.jsonl")}};
+  options.output.write(document);
   return report::exit_code(choices);
 }
 

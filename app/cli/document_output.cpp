@@ -12,7 +12,6 @@
 
 #include "app/cli/format_of_file.hpp"
 #include "app/cli/option_values.hpp"
-#include "app/report/answer_kinds.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/system/output_file.hpp"
@@ -104,6 +103,14 @@ void declare_quiet(CLI::App& command, bool& quiet) {
                    "Print the answer and what is wrong: no progress, no next commands");
 }
 
+void print_next(const std::vector<report::NextStep>& next, bool quiet) {
+  if (quiet || next.empty()) return;
+  report::Document document;
+  document.next = next;
+  write_output("-", "\n" + report::format::find_format("table").write(
+                               document, terminal_of_output("auto")));
+}
+
 report::format::Terminal terminal_of_output(const std::string& colour) {
   using report::format::ColourChoice;
   const ColourChoice choice = colour == "always"  ? ColourChoice::always
@@ -154,7 +161,7 @@ void DocumentOutput::write(const report::Document& document) const {
   });
   if (stated_ != nullptr && !answer.json.schema().empty()) {
     answer = with_options(std::move(answer), given_options(*stated_));
-    if (is_read) open_like_page(answer);
+    if (is_read) open_(answer);
   }
   if (quiet_) {
     answer.next.clear();

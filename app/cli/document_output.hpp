@@ -47,6 +47,10 @@ void declare_colour(CLI::App& command, std::string& colour);
 /// progress, curves and next commands go.
 void declare_quiet(CLI::App& command, bool& quiet);
 
+/// Prints next commands on standard output, as answers end with them: for verbs whose output has no
+/// format. `quiet` is their --quiet.
+void print_next(const std::vector<report::NextStep>& next, bool quiet);
+
 /// The terminal of standard output; `colour` is auto, always or never.
 report::format::Terminal terminal_of_output(const std::string& colour);
 
@@ -56,8 +60,12 @@ class DocumentOutput {
  public:
   void declare(CLI::App& command);
   /// Makes answers in JSON state the options of `command` that were given, under "options": their
-  /// names without dashes, with the values as typed. Those of the output are left out.
-  void state_options(const CLI::App& command) { stated_ = &command; }
+  /// names without dashes, with the values as typed. Those of the output are left out. `open` adds
+  /// the verdict and the next commands of an answer that states them, for people.
+  void state_options(const CLI::App& command, void (*open)(report::Document& answer)) {
+    stated_ = &command;
+    open_ = open;
+  }
   /// Writes the document in every format, each file completely or not at all. Throws ConfigError
   /// before it writes anything: for an unknown format, a format that cannot hold this document, or
   /// two equal places. It also refuses an existing file that is not an earlier document of this
@@ -77,6 +85,7 @@ class DocumentOutput {
   std::vector<std::string> texts_;  ///< the values of -o; none: standard output
   CLI::Option* format_option_ = nullptr;
   const CLI::App* stated_ = nullptr;  ///< whose options the JSON states
+  void (*open_)(report::Document& answer) = nullptr;
 };
 
 /// The option --write FORMAT=FILE of verbs whose -o is a folder: writes what they print in further

@@ -77,4 +77,29 @@ void refuse_as_output(const NamedFile& output, std::span<const NamedFile> others
   }
 }
 
+void Tally::count(const Measurement& measurement) {
+  if (measurement.status == Status::wrong && wrong++ == 0) first_reason = measurement.reason;
+  measured += measurement.series.empty() ? 0 : 1;
+}
+
+ExitCode Tally::exit_code() const {
+  if (wrong > 0) return ExitCode::wrong_result;
+  return measured > 0 ? ExitCode::ok : ExitCode::nothing_measured;
+}
+
+void explain(ExitCode code, const Tally& tally, const std::string& left) {
+  if (code == ExitCode::nothing_measured) {
+    fmt::print(stderr,
+               "dlscale: nothing was measured: no cell matches the options, or none is supported "
+               "here.{}\n",
+               left.empty() ? "" : fmt::format(" {} is left as it was.", left));
+  }
+  if (code == ExitCode::wrong_result) {
+    fmt::print(
+        stderr, "dlscale: {}, so no time is given: {}\n",
+        tally.wrong == 1 ? "a result is wrong" : fmt::format("{} results are wrong", tally.wrong),
+        tally.first_reason);
+  }
+}
+
 }  // namespace dlscale::app

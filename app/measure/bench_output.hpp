@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "core/results/result_resume.hpp"
 
@@ -42,6 +43,18 @@ class BenchOutput {
   std::set<std::string> keys_;
   std::optional<ResultWriter> writer_;
 };
+
+/// Counts of the measurements of a run.
+struct Tally {
+  int wrong = 0;
+  int measured = 0;
+  std::string first_reason;  ///< reason of the first wrong result
+  void count(const Measurement& measurement);
+  [[nodiscard]] ExitCode exit_code() const;
+};
+/// Says on standard error why a run has this exit code. `left` is the file that keeps its earlier
+/// results; empty if there is none.
+void explain(ExitCode code, const Tally& tally, const std::string& left);
 
 /// Another file of the same command, with the option that names it.
 struct NamedFile {

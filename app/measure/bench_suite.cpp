@@ -10,6 +10,7 @@
 #include "app/cli/document_output.hpp"
 #include "app/cli/renamed.hpp"
 #include "app/cli/verb.hpp"
+#include "app/report/measured_steps.hpp"
 #include "backend/host/host.hpp"
 #include "bench/engine/benchmark.hpp"
 #include "core/base/family.hpp"
@@ -134,7 +135,15 @@ ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
   run.out = !output.empty() ? output
                             : fmt::format("results/local/{}{}", prefix_of(benchmark),
                                           is_path(suite.name) ? "suite" : suite.name);
-  return suite::run_suite(run);
+  return run_suite_here(run);
+}
+
+ExitCode run_suite_here(const suite::SuiteRun& run) {
+  const ExitCode code = suite::run_suite(run);
+  const bool has_measured = code == ExitCode::ok && !run.suite.empty() && !run.list &&
+                            !run.cells.dry_run && run.cells.write_scripts.empty();
+  if (has_measured) print_next(steps_of_suite(run.out), run.quiet);
+  return code;
 }
 
 }  // namespace dlscale::app

@@ -15,6 +15,9 @@ suite::Commands program_commands();
 /// The defaults of a suite on this machine.
 suite::SuiteRun suite_run();
 
+/// Runs a suite, and prints next commands if all of it was measured. Throws as suite::run_suite().
+ExitCode run_suite_here(const suite::SuiteRun& run);
+
 /// The suite that a benchmark runs in place of its options.
 struct SuiteChoice {
   std::string name;    ///< <benchmark>_<name> in configs/suites, or a YAML file

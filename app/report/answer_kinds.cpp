@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/report/further_questions.hpp"
 #include "app/report/next_steps.hpp"
 #include "core/base/error.hpp"
 #include "core/system/output_file.hpp"

@@ -6,37 +6,12 @@
 #include "core/base/error.hpp"
 #include "core/results/measurement.hpp"
 #include "regression/gate/gate_report.hpp"
-#include "report/answers/answer_json.hpp"
 #include "report/page/page.hpp"
 #include "report/sections/report.hpp"
 
 namespace dlscale::app {
 
 // Commands that the answer on a page suggests to its reader.
-
-// They ask about the same training, by the options that its answer states; an answer that states
-// none has no such command.
-
-/// For a run that the JSON of predict suggests.
-std::vector<report::NextStep> steps_of_run(const report::SuggestedRun& run,
-                                           const std::string& text);
-
-/// For the JSON of plan about networks without parallel plans.
-std::vector<report::NextStep> steps_of_planned_run(const std::string& text);
-
-/// For the JSON of predict and plan about parallel plans.
-std::vector<report::NextStep> steps_of_parallel_run(const std::string& text);
-std::vector<report::NextStep> steps_of_parallel_plan(const std::string& text);
-std::vector<report::NextStep> steps_of_memory(const std::string& text);
-/// For the JSON of predict about stages of CNNs, and about branches.
-std::vector<report::NextStep> steps_of_stages(const std::string& text);
-std::vector<report::NextStep> steps_of_branches(const std::string& text);
-
-/// For the JSON of predict --explain.
-std::vector<report::NextStep> steps_of_explanation(const std::string& text);
-
-/// For answers of predict without a page, such as layers and costs.
-std::vector<report::NextStep> steps_of_details(const std::string& text);
 
 /// The files or folders that were compared.
 struct ComparedSides {

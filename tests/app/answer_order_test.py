@@ -5,7 +5,7 @@ import pathlib
 import re
 import shlex
 
-from program import ProgramTest, main, on_terminal, run
+from program import FEW, ProgramTest, main, on_terminal, run
 
 CNN = ["predict", "--network", "resnet50", "--cluster", "dgx_h100", "--batch", 256, "--dtype", "bf16"]
 LLM = ["predict", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 16, "--parallel", "tensor=2,zero=1,micro_batch=1"]
@@ -80,11 +80,52 @@ class AnswerOrder(ProgramTest):
         fitted = run(*fit[:-1], self.folder / "machine.json")
         self.assertEqual(fitted.returncode, 0, fitted.stderr)
 
-    def test_programs_that_the_steps_name_exist(self):
-        root = pathlib.Path(self.root)
-        text = (root / "app/report/next_steps.cpp").read_text(encoding="utf-8")
-        for name in re.findall(r"\b(?:plots|scripts)/[\w./]*\w", text):
-            self.assertTrue((root / name).exists(), name)
+    def test_options_of_the_training_are_kept_and_those_of_the_question_are_not(self):
+        asked = [*CNN, "--ranks", "1,8", "--loader-threads", 3, "--set", "inter_node.bandwidth=200Gb/s", "--limits", "--schedule", "sequential"]
+        explain, memory = self.commands(self.ask(asked))
+        self.assertEqual(explain[-1], "--explain")
+        self.assertEqual(memory[-1], "--memory")
+        for words in (["--loader-threads", "3"], ["--schedule", "sequential"]):
+            self.assertIn(" ".join(words), " ".join(explain))
+            self.assertNotIn(" ".join(words), " ".join(memory))  # which it refuses
+        for command in (explain, memory):
+            self.assertIn("--set", command)
+            self.assertNotIn("--limits", command)
+            self.assertEqual(run(*command).returncode, 0, command)
+
+    def test_verbs_that_measure_say_what_to_do_next(self):
+        conv = pathlib.Path(self.root).resolve() / "results/epyc-2vcpu/2026-11-22-conv/vgg16.jsonl.gz"
+        data, kernels = self.folder / "data", self.folder / "kernels.json"
+        for words in (
+            ["info"],
+            ["doctor", "--quick"],
+            ["data", "make", "--out", data, "--pictures", 4, "--classes", 2, "--width", 64, "--height", 64, "--picture-size", "4 kB"],
+            ["data", "info", data],
+            ["bench", "update", "--sizes", "16KiB", "--backend", "reference", *FEW, "-o", self.folder / "update.jsonl"],
+            ["bench", "memory", "--operations", "triad", "--sizes", "64KiB", *FEW, "-o", self.folder / "memory.jsonl"],
+            ["roofline", "show", "--device", "gtx_980", "--network", "alexnet"],
+            ["roofline", "fit", conv, "-o", kernels],
+            ["select-algorithm", "--network", "vgg16", "--batch", 4, "--kernels", kernels],
+        ):
+            with self.subTest(words=words):
+                result = run(*words)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                commands = self.commands(result.stdout)
+                is_sound = words[0] != "doctor" or "missing" not in result.stdout
+                self.assertIn(len(commands) + result.stdout.count("--figure roofline.svg"), (1, 2, 3) if is_sound else (0,))
+                self.assertNotIn("Next:", run(*words, "--quiet").stdout)
+                for command in commands:
+                    if command[0] in ("report", "history", "predict", "select-algorithm"):
+                        command = [str(self.folder / word) if word in ("page", "perf-history") else word for word in command]
+                        done = run(*command)
+                        self.assertIn(done.returncode, (0, 3), (command, done.stderr))
+
+    def test_results_on_standard_output_stay_alone(self):
+        words = ["bench", "update", "--sizes", "16KiB", "--backend", "reference", *FEW]
+        for more in (["-o", "-"], ["--benchmark_format=json"], ["--benchmark_list_tests"]):
+            result = run(*words, *more)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertNotIn("Next:", result.stdout + result.stderr)
 
     def test_quiet_keeps_the_answer_alone(self):
         for words in (ANSWERS[0][0], LLM, ANSWERS[-1][0]):
@@ -95,7 +136,8 @@ class AnswerOrder(ProgramTest):
 
     def test_every_verb_that_shows_progress_or_next_commands_takes_quiet(self):
         verbs = ["predict", "plan", "compare", "validate", "validate-comm", "report", "gate", "noise", "run", "calibrate", "doctor",
-                 "select-algorithm", "history list", "history check", "roofline show", "bench gemm", "bench e2e"]
+                 "select-algorithm", "history list", "history check", "roofline show", "roofline fit", "info", "data make", "data info",
+                 "bench gemm", "bench e2e"]
         for verb in verbs:
             with self.subTest(verb=verb):
                 line = re.sub(r"\s+", " ", run(*verb.split(), "--help-all").stdout or run(*verb.split(), "--help").stdout)

@@ -1,0 +1,197 @@
+#include "app/report/further_questions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "app/report/asked_options.hpp"
+#include "report/answers/parallel_page.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using json = nlohmann::ordered_json;
+using report::NextStep;
+
+std::optional<AskedOptions> asked_of(const std::string& text) {
+  return AskedOptions::of(nlohmann::ordered_json::parse(text));
+}
+
+/// The options of an answer with those of one of its plans, on as many ranks as `ranks` says.
+AskedOptions asked_of_plan(AskedOptions asked, const json& plan, const json& ranks,
+                           const json& global_batch) {
+  asked.set("ranks", fmt::format("{}", ranks.get<long long>()));
+  asked.set("global-batch", fmt::format("{}", global_batch.get<long long>()));
+  asked.set("parallel", plan.at("plan").get<std::string>());
+  return asked;
+}
+
+NextStep how_fast(const AskedOptions& asked) {
+  return {"See how fast it is:", asked.command("predict")};
+}
+
+NextStep what_shortens(AskedOptions asked, const std::string& bound = "") {
+  asked.leave_out("straggler-spread");  // an explanation is of equal ranks
+  return {fmt::format("See what would shorten an iteration{}:",
+                      bound.empty() ? "" : " bound by " + bound),
+          asked.command("predict", "explain")};
+}
+
+NextStep what_it_keeps(const AskedOptions& asked) {
+  return {"See what a rank keeps in memory:", asked.command("predict", "memory")};
+}
+
+/// A search over the plans of the same training.
+NextStep search(const std::string& reason, AskedOptions asked) {
+  for (const char* name : {"parallel", "measured", "batch", "cores-per-rank"}) {
+    asked.leave_out(name);
+  }
+  return {reason, asked.command("plan")};
+}
+
+/// The plan of the answer that fits best, else one that does not fit and a search of others.
+std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const json& answer) {
+  const json& plans = answer.at("plans");
+  const auto does_fit = [](const json& plan) { return plan.at("fits") == "yes"; };
+  const auto fitting = std::find_if(plans.begin(), plans.end(), does_fit);
+  const json& plan = fitting == plans.end() ? plans.at(0) : *fitting;
+  std::vector<NextStep> steps;
+  if (fitting == plans.end() && answer.at("schema") != "dlscale.stages_memory") {
+    steps.push_back(search("Search the plans that fit:", asked));
+  }
+  steps.push_back(how_fast(asked_of_plan(asked, plan, plan.at("ranks"), plan.at("global_batch"))));
+  return steps;
+}
+
+/// The largest batch that fits, else the first.
+const json& largest_fitting(const json& trainings) {
+  const json* largest = &trainings.at(0);
+  for (const json& one : trainings) {
+    const bool fits = one.at("fits") == "yes" || one.at("fits") == "likely";
+    if (fits && one.at("batch") > largest->at("batch")) largest = &one;
+  }
+  return *largest;
+}
+
+}  // namespace
+
+std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked || !asked->has("network") || asked->are_swept()) return {};
+  asked->set("ranks", fmt::format("{}", run.ranks));
+  if (!asked->has("global-batch")) asked->set("batch", fmt::format("{}", run.batch));
+  if (asked->has("schedule")) asked->set("schedule", run.schedule);
+  std::vector<NextStep> steps{what_shortens(*asked, run.bound), what_it_keeps(*asked)};
+  if (!run.cluster.empty() && !asked->has("measured")) {
+    steps.push_back({fmt::format("Narrow the interval by a rate that was measured on one rank; "
+                                 "write it in place of {}:",
+                                 run.samples),
+                     fmt::format("{} --measured '1={}/s'", asked->command("predict"), run.samples),
+                     {run.samples}});
+  }
+  return steps;
+}
+
+std::vector<NextStep> steps_of_planned_run(const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked || asked->has("measured")) return {};
+  const json answer = json::parse(text);
+  const json& best = answer.at("best").at(0);
+  asked->leave_out("global-batch");
+  asked->set("ranks", best.at("ranks").dump());
+  asked->set("batch", best.at("batch").dump());
+  asked->set("schedule", best.at("schedule").get<std::string>());
+  for (const char* name : {"synchronisation", "servers", "sharding", "transport"}) {
+    const json& value = best.at(name);
+    if (!value.is_null()) {
+      asked->set(name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  if (const json& bucket = best.at("bucket_bytes"); !bucket.is_null()) {
+    asked->set("bucket", fmt::format("{:.0f} B", bucket.get<double>()));
+  }
+  return {what_shortens(*asked), what_it_keeps(*asked)};
+}
+
+std::vector<NextStep> steps_of_parallel_run(const std::string& text) {
+  const std::optional<AskedOptions> given = asked_of(text);
+  if (!given) return {};
+  const json answer = json::parse(text);
+  const json& plans = answer.at("plans");
+  const json& best = report::best_plan(plans);
+  const AskedOptions asked = asked_of_plan(*given, best, best.at("ranks"), best.at("global_batch"));
+  std::vector<NextStep> steps;
+  // Measured points are of the first plan, so that they say another thing beside another.
+  if (!given->has("measured") || best.at("plan") == plans.at(0).at("plan")) {
+    steps.push_back(what_shortens(asked));
+  }
+  steps.push_back(what_it_keeps(asked));
+  steps.push_back(search("Search the other plans:", asked));
+  return steps;
+}
+
+std::vector<NextStep> steps_of_parallel_plan(const std::string& text) {
+  const std::optional<AskedOptions> given = asked_of(text);
+  if (!given || given->has("inter-node-latency")) return {};
+  const json answer = json::parse(text);
+  const json& best = answer.at("best").at(0);
+  AskedOptions asked = asked_of_plan(*given, best, best.at("gpus"), answer.at("global_batch"));
+  if (answer.at("frameworks").size() != 1 || !asked.has("framework")) {
+    asked.set("framework", best.at("framework").get<std::string>());
+  }
+  return {{"See where the time of the best goes:", asked.command("predict")},
+          {"See what would shorten it:", asked.command("predict", "explain")},
+          what_it_keeps(asked)};
+}
+
+std::vector<NextStep> steps_of_memory(const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked) return {};
+  const json answer = json::parse(text);
+  if (answer.contains("plans")) return steps_of_plan_memory(*asked, answer);
+  if (report::fits_no_batch(answer)) {
+    return {search("Search the plans by which ranks share it:", *asked)};
+  }
+  if (!asked->has("ranks")) asked->set("ranks", "1");
+  if (!asked->has("global-batch")) {
+    asked->set("batch", largest_fitting(answer.at("trainings")).at("batch").dump());
+  }
+  return {how_fast(*asked)};
+}
+
+std::vector<NextStep> steps_of_stages(const std::string& text) {
+  const std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked) return {};
+  return {{"See what each stage does:", asked->command("predict", "explain")},
+          {"See what each stage keeps in memory:", asked->command("predict", "memory")}};
+}
+
+std::vector<NextStep> steps_of_branches(const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked) return {};
+  asked->leave_out("parallel");
+  return {{"See the same network by data parallelism alone:", asked->command("predict")}};
+}
+
+std::vector<NextStep> steps_of_explanation(const std::string& text) {
+  const std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked) return {};
+  return {{asked->has("parallel") ? "See where its time goes, with its interval:"
+                                  : "See how it scales, with intervals:",
+           asked->command("predict")},
+          what_it_keeps(*asked)};
+}
+
+std::vector<NextStep> steps_of_details(const std::string& text) {
+  std::optional<AskedOptions> asked = asked_of(text);
+  if (!asked || !asked->has("network")) return {};
+  if (!asked->has("ranks")) asked->set("ranks", "1");
+  std::vector<NextStep> steps{how_fast(*asked), what_shortens(*asked)};
+  if (!asked->has("out-of-core")) steps.push_back(what_it_keeps(*asked));
+  return steps;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "report/answers/answer_json.hpp"
+#include "report/table/table.hpp"
+
+namespace dlscale::app {
+
+// Further commands about the training of an answer in JSON of predict and plan, by the options that
+// it states; an answer that states none has no such command.
+
+/// For a run that the JSON of predict suggests.
+std::vector<report::NextStep> steps_of_run(const report::SuggestedRun& run,
+                                           const std::string& text);
+
+/// For the JSON of plan about networks without parallel plans.
+std::vector<report::NextStep> steps_of_planned_run(const std::string& text);
+
+/// For the JSON of predict and plan about parallel plans.
+std::vector<report::NextStep> steps_of_parallel_run(const std::string& text);
+std::vector<report::NextStep> steps_of_parallel_plan(const std::string& text);
+std::vector<report::NextStep> steps_of_memory(const std::string& text);
+/// For the JSON of predict about stages of CNNs, and about branches.
+std::vector<report::NextStep> steps_of_stages(const std::string& text);
+std::vector<report::NextStep> steps_of_branches(const std::string& text);
+
+/// For the JSON of predict --explain.
+std::vector<report::NextStep> steps_of_explanation(const std::string& text);
+
+/// For answers of predict without a page, such as layers and costs.
+std::vector<report::NextStep> steps_of_details(const std::string& text);
+
+}  // namespace dlscale::app

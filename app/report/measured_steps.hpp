@@ -1,0 +1,51 @@
+#pragma once
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/results/measurement.hpp"
+#include "model/machine/machine.hpp"
+#include "report/table/table.hpp"
+
+namespace dlscale::app {
+
+// Further commands of verbs that measure, fit to measurements, or describe a machine. Each runs as
+// it is typed.
+
+/// The command line of this process, with more words at its end.
+std::string this_command_with(std::span<const std::string> words);
+
+/// After a benchmark; `file` has its results, and is empty if they were not kept.
+std::vector<report::NextStep> steps_of_bench(std::string_view benchmark, const std::string& file);
+
+/// After a suite whose results are in this folder.
+std::vector<report::NextStep> steps_of_suite(const std::filesystem::path& out);
+
+/// After a machine, saved in the file `machine`, that was fitted to these files. `trained` are
+/// results with trainings; empty without.
+std::vector<report::NextStep> steps_of_machine(const std::string& machine,
+                                               const model::Machine& made,
+                                               std::span<const ResultFile> files,
+                                               const std::vector<std::string>& trained);
+
+/// After models of kernels in the file `kernels` that were fitted to these files, in `results`.
+std::vector<report::NextStep> steps_of_kernels(const std::string& kernels,
+                                               const std::vector<std::string>& results,
+                                               std::span<const ResultFile> files);
+
+/// After convolutions that were placed below a roofline, or whose models passed.
+std::vector<report::NextStep> steps_of_convolutions(const std::vector<std::string>& results);
+
+/// After a data set in this folder.
+std::vector<report::NextStep> steps_of_data(const std::string& folder);
+
+/// After a check of this machine, on which nothing is missing and so many cores may be used.
+std::vector<report::NextStep> steps_of_sound_machine(int cores);
+
+/// After what this build holds, and after a study of this machine's noise.
+std::vector<report::NextStep> steps_of_build();
+std::vector<report::NextStep> steps_of_noise();
+
+}  // namespace dlscale::app
