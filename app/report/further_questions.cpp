@@ -9,6 +9,7 @@
 
 #include "app/report/asked_options.hpp"
 #include "report/answers/parallel_page.hpp"
+#include "report/parallel/parallel_rows.hpp"
 
 namespace dlscale::app {
 namespace {
