@@ -132,7 +132,7 @@ std::string label_of(const StripRow& row, std::size_t at) {
 /// The beginning of a hash, or of another name of a commit; dates behind it are left out.
 std::string short_label(std::string label) {
   constexpr std::size_t letters = 9;
-  label = label.substr(0, label.find(' '));
+  label = label.substr(0, label.find_first_of(", "));
   const bool is_hash = std::ranges::all_of(
       label, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
   return is_hash ? label.substr(0, letters) : cut_to_width(label, letters + 3);

@@ -97,6 +97,7 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   ASSERT_TRUE(figure);
   EXPECT_EQ(figure->file, "history.svg");
   EXPECT_TRUE(contains(figure->svg, ">A1<") || contains(figure->svg, "</title>A1<"));
+  EXPECT_TRUE(contains(figure->svg, "+20.0 % at c0021<")) << figure->svg;
   EXPECT_TRUE(contains(figure->svg, "(ms, + = worse), changed")) << figure->svg;
 }
 
