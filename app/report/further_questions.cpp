@@ -45,9 +45,11 @@ NextStep what_it_keeps(const AskedOptions& asked) {
   return {"See what a rank keeps in memory:", asked.command("predict", "memory")};
 }
 
-/// A search over the plans of the same training.
+/// A search over the parallel plans of the same training, which takes no options of data
+/// parallelism.
 NextStep search(const std::string& reason, AskedOptions asked) {
-  for (const char* name : {"parallel", "measured", "batch", "cores-per-rank"}) {
+  for (const char* name : {"parallel", "measured", "machine", "batch", "cores-per-rank",
+                           "normalize", "fuse"}) {
     asked.leave_out(name);
   }
   return {reason, asked.command("plan")};
