@@ -50,7 +50,7 @@ struct AlertMetric {
   double before = 0;  ///< level, in the metric's unit
   double after = 0;
   double ratio = 1;         ///< after / before, whatever the direction
-  /// Values of the commits of either level, at most 50 that are nearest to the change; empty of a
+  /// Values of the commits of either level, at most 20 that are nearest to the change; empty of a
   /// drift.
   std::vector<double> values_before;
   std::vector<double> values_after;

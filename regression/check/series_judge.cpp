@@ -186,7 +186,7 @@ class SeriesJudge {
   /// The values on which the levels of a change rest.
   void add_values(const ChangePoint& found, const ChangePoints& all, std::size_t offset,
                   AlertMetric& metric) const {
-    constexpr std::size_t most = 50;
+    constexpr std::size_t most = 20;
     for (const HistorySegment& level : all.segments) {
       const bool is_before = level.first <= found.before && found.before <= level.last;
       const bool is_after = level.first <= found.after && found.after <= level.last;
