@@ -208,16 +208,4 @@ std::string parallel_title(const std::vector<ParallelRow>& rows) {
   return fmt::format("{} on {}{}; {}", first.network, first.cluster, plan, batch);
 }
 
-std::vector<std::string> plan_lines(const std::vector<ParallelRow>& rows) {
-  std::vector<std::string> lines;
-  if (rows.front().label.empty()) return lines;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i > 0 && rows[i].label == rows[i - 1].label) continue;
-    const bool is_alone = i + 1 == rows.size() || rows[i + 1].label != rows[i].label;
-    lines.push_back(
-        fmt::format("{}: {}", rows[i].label, is_alone ? rows[i].plan : rows[i].without_data));
-  }
-  return lines;
-}
-
 }  // namespace dlscale::report

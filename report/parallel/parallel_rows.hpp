@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -83,7 +84,19 @@ std::string in_gb(double bytes);
 /// Of several rows, it names the plan if all have the same but for their replicas.
 std::string parallel_title(const std::vector<ParallelRow>& rows);
 
-/// A line for each plan where there are several: "A: data=8,tensor=8".
-std::vector<std::string> plan_lines(const std::vector<ParallelRow>& rows);
+/// A line for each plan where there are several: "A: data=8,tensor=8". For rows with the fields
+/// label, plan and without_data of ParallelRow.
+template <class Row>
+std::vector<std::string> plan_lines(const std::vector<Row>& rows) {
+  std::vector<std::string> lines;
+  if (rows.front().label.empty()) return lines;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    if (i > 0 && row.label == rows[i - 1].label) continue;
+    const bool is_alone = i + 1 == rows.size() || rows[i + 1].label != row.label;
+    lines.push_back(row.label + ": " + (is_alone ? row.plan : row.without_data));
+  }
+  return lines;
+}
 
 }  // namespace dlscale::report

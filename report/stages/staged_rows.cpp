@@ -169,18 +169,6 @@ std::string staged_title(const std::vector<StagedRow>& rows) {
   return fmt::format("{} on {}{}; {}", answers.network, answers.cluster, plan, batch);
 }
 
-std::vector<std::string> staged_plan_lines(const std::vector<StagedRow>& rows) {
-  std::vector<std::string> lines;
-  if (rows.front().label.empty()) return lines;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i > 0 && rows[i].label == rows[i - 1].label) continue;
-    const bool is_alone = i + 1 == rows.size() || rows[i + 1].label != rows[i].label;
-    lines.push_back(
-        fmt::format("{}: {}", rows[i].label, is_alone ? rows[i].plan : rows[i].without_data));
-  }
-  return lines;
-}
-
 std::string staged_place(const StagedRow& row) {
   if (row.answers->rows.size() == 1) return {};
   return fmt::format("{}{} {}: ", row.label.empty() ? "" : row.label + ", ", row.answer->ranks,

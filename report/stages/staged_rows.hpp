@@ -68,9 +68,6 @@ std::string staged_fit_sentence(const StagedRow& row);
 /// The question in words; of several rows, it names the plan if all have the same but for replicas.
 std::string staged_title(const std::vector<StagedRow>& rows);
 
-/// A line for each plan where there are several: "A: data=2,stages=4".
-std::vector<std::string> staged_plan_lines(const std::vector<StagedRow>& rows);
-
 /// "A, 16 GPUs: ", the row that a sentence is about; empty where there is one row.
 std::string staged_place(const StagedRow& row);
 

@@ -151,7 +151,7 @@ Document stages_document(const StagedAnswers& answers) {
   Table plans = table_of(answer_of_row(rows), rows);
   plans.title = staged_title(rows);
   Table parts = table_of(parts_of_row(rows), rows);
-  parts.notes = staged_plan_lines(rows);
+  parts.notes = plan_lines(rows);
   for (const std::string& note : staged_notes(answers)) parts.notes.push_back(note);
   parts.notes.push_back(rests_on(rows));
   parts.notes.push_back(answers.more);
@@ -165,7 +165,7 @@ Document stages_fit_document(const StagedAnswers& answers) {
   const std::vector<StagedRow> rows = staged_rows(answers);
   Table table;
   table.title = staged_title(rows);
-  table.notes = staged_plan_lines(rows);
+  table.notes = plan_lines(rows);
   for (const StagedRow& row : rows) {
     table.notes.push_back(staged_place(row) + staged_fit_sentence(row));
   }

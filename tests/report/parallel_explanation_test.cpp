@@ -14,6 +14,7 @@
 #include "model/parallel/timeline/part_costs.hpp"
 #include "report/answers/parallel_page.hpp"
 #include "report/parallel_explain/parallel_trace.hpp"
+#include "tests/model/parallel/question_of_8b.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/records_declared.hpp"
 
@@ -26,16 +27,7 @@ using ParsedJson = nlohmann::json;
 /// A transformer on 32 GPUs in a pipeline.
 struct Explained {
   explicit Explained(const std::string& text, std::int64_t global_batch = 64) {
-    question.shape = {.layers = 32,
-                      .hidden = 4096,
-                      .heads = 32,
-                      .kv_heads = 8,
-                      .head_width = 128,
-                      .ffn = 14336,
-                      .gated = true,
-                      .vocabulary = 128256,
-                      .sequence = 4096};
-    question.global_batch = global_batch;
+    question = question_of_8b(4096, global_batch);
     const auto hardware = parallel_hardware(load_cluster("dgx_h100"), 32);
     setting.emplace(setting_of(parallel_times(), question, hardware));
     plan = parallel::parse_plan(text);

@@ -10,6 +10,7 @@
 #include "model/parallel/explain/improvements.hpp"
 #include "model/parallel/explain/step_losses.hpp"
 #include "model/parallel/timeline/part_costs.hpp"
+#include "tests/model/parallel/question_of_8b.hpp"
 #include "tests/model/parallel/random_plan.hpp"
 
 /// Explanations of predicted plans.
@@ -59,17 +60,7 @@ TEST(StepLosses, AreTheSameSharesAtAMeasuredPoint) {
 class OnDgx : public testing::Test {
  protected:
   static ParallelQuestion asked() {
-    ParallelQuestion question;
-    question.shape = {.layers = 32,
-                      .hidden = 4096,
-                      .heads = 32,
-                      .kv_heads = 8,
-                      .head_width = 128,
-                      .ffn = 14336,
-                      .gated = true,
-                      .vocabulary = 128256,
-                      .sequence = 8192};
-    question.global_batch = 64;
+    ParallelQuestion question = question_of_8b(8192, 64);
     question.framework = "nanotron";
     return question;
   }

@@ -12,6 +12,7 @@
 #include "model/parallel/answer/answer.hpp"
 #include "model/parallel/answer/setting_at_points.hpp"
 #include "model/parallel/explain/improvements.hpp"
+#include "tests/model/parallel/question_of_8b.hpp"
 
 /// What a measured iteration says of its plan on other GPUs, and of other plans.
 namespace dlscale::model::parallel_time {
@@ -21,17 +22,7 @@ namespace {
 class OtherPlans : public testing::Test {
  protected:
   static ParallelQuestion asked() {
-    ParallelQuestion question;
-    question.shape = {.layers = 32,
-                      .hidden = 4096,
-                      .heads = 32,
-                      .kv_heads = 8,
-                      .head_width = 128,
-                      .ffn = 14336,
-                      .gated = true,
-                      .vocabulary = 128256,
-                      .sequence = 8192};
-    question.global_batch = 128;
+    ParallelQuestion question = question_of_8b(8192, 128);
     question.framework = "megatron-core";
     return question;
   }
