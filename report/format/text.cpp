@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <numeric>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +13,7 @@
 
 #include "core/base/display_width.hpp"
 #include "core/base/printable.hpp"
+#include "core/text/numbers.hpp"
 #include "report/format/curve_text.hpp"
 #include "report/format/format.hpp"
 #include "report/format/text_width.hpp"
@@ -72,6 +76,60 @@ Table without_columns(Table table, const std::vector<std::size_t>& columns) {
   return table;
 }
 
+/// The first rows of a table that limits them, or the first lines of a list, and how many there
+/// are.
+Table first_rows(Table table) {
+  const bool is_list = table.columns.empty();
+  const std::size_t all = is_list ? table.notes.size() : table.rows.size();
+  if (table.most_shown == 0 || all <= table.most_shown) return table;
+  const std::string said =
+      fmt::format("{} of {} {} are shown; the formats {} have all", table.most_shown,
+                  grouped(static_cast<long long>(all)), is_list ? "lines" : "rows",
+                  is_list ? "markdown and json" : "csv and json");
+  if (is_list) {
+    table.notes.resize(table.most_shown);
+    table.notes.push_back(said);
+  } else {
+    table.rows.resize(table.most_shown);
+    table.notes.insert(table.notes.begin(), said);
+  }
+  return table;
+}
+
+/// A ratio stays beside the column that it is of.
+bool is_ratio(const Column& column) {
+  return column.heading.starts_with("÷");
+}
+
+/// The columns that name the rows: each tells more of them apart than those before it do.
+std::vector<std::size_t> naming_columns(const Table& table) {
+  std::vector<std::size_t> columns;
+  std::vector<std::string> names(table.rows.size());
+  std::size_t told_apart = 0;
+  for (std::size_t i = 0; i < table.columns.size() && told_apart < names.size(); ++i) {
+    std::vector<std::string> more = names;
+    for (std::size_t row = 0; row < more.size(); ++row)
+      more[row] += table.rows[row].at(i).text + "\n";
+    const std::size_t apart = std::set<std::string_view>(more.begin(), more.end()).size();
+    if (apart <= told_apart) continue;
+    columns.push_back(i);
+    names = std::move(more);
+    told_apart = apart;
+  }
+  if (columns.size() > table.columns.size() / 2) columns = {0};
+  return columns;
+}
+
+Table with_columns(const Table& table, const std::vector<std::size_t>& columns) {
+  Table part;
+  for (const std::size_t i : columns) part.columns.push_back(table.columns[i]);
+  for (const auto& row : table.rows) {
+    std::vector<Cell>& cells = part.rows.emplace_back();
+    for (const std::size_t i : columns) cells.push_back(row.at(i));
+  }
+  return part;
+}
+
 /// Prints tables with columns as wide as their widest cell, two spaces apart.
 class TextTables {
  public:
@@ -83,11 +141,12 @@ class TextTables {
   }
 
   [[nodiscard]] std::string print(const Table& whole) const {
+    const Table some = first_rows(whole);
     const Table table =
-        without_columns(whole, columns_left_out(whole, column_widths(whole), terminal_.width));
+        without_columns(some, columns_left_out(some, column_widths(some), terminal_.width));
     std::string out;
     if (!table.title.empty()) out += wrapped(show(table.title), terminal_.width, 0) + "\n\n";
-    if (!table.rows.empty()) out += grid(table);
+    if (!table.rows.empty()) out += grids(table);
     for (const std::string& note : table.notes) {
       out += wrapped("  " + show(note), terminal_.width - indent, indent) + "\n";
     }
@@ -119,9 +178,12 @@ class TextTables {
     return widths;
   }
 
+  /// How narrow texts may become.
+  enum class Texts { readable, narrow };
+
   /// Widths of columns with which the table fits: headings wrap first, then left-aligned texts.
-  [[nodiscard]] std::vector<std::size_t> fitting_widths(const Table& table) const {
-    constexpr std::size_t least_text = 20;
+  [[nodiscard]] std::vector<std::size_t> fitting_widths(const Table& table, Texts how) const {
+    const std::size_t least_text = how == Texts::readable ? 20 : 12;
     std::vector<std::size_t> widths = column_widths(table);
     std::size_t total = 2 * (widths.size() - 1);
     for (const std::size_t width : widths) total += width;
@@ -140,8 +202,50 @@ class TextTables {
     }
     std::ranges::stable_sort(texts, std::ranges::greater(),
                              [&](std::size_t i) { return widths[i]; });
-    for (const std::size_t column : texts) narrow(column, least_text);
+    for (const std::size_t column : texts) {
+      if (total <= terminal_.width) break;
+      std::size_t least = least_text;
+      for (const auto& row : table.rows) {
+        least = std::max(least, longest_word(show(row.at(column).text)));
+      }
+      narrow(column, least);
+    }
     return widths;
+  }
+
+  [[nodiscard]] bool fits(const Table& table, Texts how) const {
+    const std::vector<std::size_t> widths = fitting_widths(table, how);
+    return std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1)) <=
+           terminal_.width;
+  }
+
+  /// The table, or, where its columns do not fit beside one another, several below one another, of
+  /// which each repeats the columns that name the rows.
+  [[nodiscard]] std::string grids(const Table& table) const {
+    for (const Texts how : {Texts::readable, Texts::narrow}) {
+      if (fits(table, how)) return grid(table, how);
+    }
+    const std::vector<std::size_t> names = naming_columns(table);
+    const auto part = [&](const std::set<std::size_t>& columns) {
+      std::set<std::size_t> all = columns;
+      all.insert(names.begin(), names.end());
+      return with_columns(table, {all.begin(), all.end()});
+    };
+    std::string out;
+    std::set<std::size_t> columns;
+    for (std::size_t i = 0; i < table.columns.size();) {
+      std::set<std::size_t> next{i++};
+      while (i < table.columns.size() && is_ratio(table.columns[i])) next.insert(i++);
+      if (next.size() == 1 && std::ranges::count(names, *next.begin()) > 0) continue;
+      std::set<std::size_t> more = columns;
+      more.insert(next.begin(), next.end());
+      if (!columns.empty() && !fits(part(more), Texts::readable)) {
+        out += grid(part(columns), Texts::readable) + "\n";
+        more = next;
+      }
+      columns = std::move(more);
+    }
+    return out + grid(part(columns), Texts::readable);
   }
 
   static std::size_t longest_word(const std::string& text) {
@@ -164,8 +268,8 @@ class TextTables {
     return lines;
   }
 
-  [[nodiscard]] std::string grid(const Table& table) const {
-    const std::vector<std::size_t> wanted = fitting_widths(table);
+  [[nodiscard]] std::string grid(const Table& table, Texts how) const {
+    const std::vector<std::size_t> wanted = fitting_widths(table, how);
     std::vector<RowLines> rows(1);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       rows.front().push_back({lines_of(show(table.columns[i].heading), wanted[i]), Tone::plain});

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -43,7 +44,11 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
   std::vector<std::string> notes;  ///< below the table
+  /// > 0: the format "table" shows so many rows, or notes of a list, and says how many there are.
+  std::size_t most_shown = 0;
 };
+/// Rows that a terminal shows of an answer that may have thousands, the most important first.
+inline constexpr std::size_t most_on_terminal = 40;
 
 /// An action that an answer suggests.
 struct NextStep {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/base/display_width.hpp"
 #include "core/base/error.hpp"
 #include "report/format/file_kind.hpp"
@@ -92,6 +94,46 @@ TEST(TableFormat, KeepsLinesWithin100Columns) {
   EXPECT_NE(std::ranges::find(text, "  " + wide + " and"), text.end());
   EXPECT_NE(std::ranges::find(text, "    " + wide), text.end());
   EXPECT_TRUE(contains(find_format("markdown").write(document, {}), "rarer"));
+}
+
+TEST(TableFormat, FoldsColumnsThatDoNotFit) {
+  Document document;
+  Table& table = document.tables.emplace_back();
+  table.columns = {{"ranks"}, {"batch"}};
+  table.rows = {{{"1"}, {"8"}}, {{"1"}, {"16"}}};
+  for (int i = 0; i < 8; ++i) {
+    table.columns.push_back({fmt::format("column-{}-{}", i, std::string(18, 'w'))});
+    table.columns.push_back({"÷ first"});
+    for (auto& row : table.rows) row.insert(row.end(), {{"12.5 ms"}, {"1.00"}});
+  }
+  const std::vector<std::string> text = lines(find_format("table").write(document, {}));
+  for (const std::string& line : text) EXPECT_LE(display_width(line), 100U) << line;
+  const auto is_heading = [](const std::string& line) {
+    return line.starts_with("ranks  batch  ");
+  };
+  ASSERT_EQ(std::ranges::count_if(text, is_heading), 4) << "both columns name each row";
+  for (const std::string& line : text) {
+    if (is_heading(line)) EXPECT_TRUE(line.ends_with("÷ first")) << line;
+  }
+}
+
+TEST(TableFormat, ShowsTheFirstRowsOfALongTableAndSaysHowManyThereAre) {
+  Document document;
+  Table long_table{"Rows", {{"row"}}, {}, {"a note"}, 3};
+  Table list{"Lines", {}, {}, {}, 3};
+  for (int i = 0; i < 2000; ++i) {
+    long_table.rows.push_back({{fmt::format("{} ms", i)}});
+    list.notes.push_back(fmt::format("line {}", i));
+  }
+  document.tables = {long_table, list};
+  const std::string text = find_format("table").write(document, {});
+  EXPECT_TRUE(contains(text,
+                       "2 ms\n  3 of 2,000 rows are shown; the formats csv and json have all\n"
+                       "  a note\n"))
+      << text;
+  EXPECT_TRUE(contains(text, "line 2\n  3 of 2,000 lines are shown; ")) << text;
+  EXPECT_FALSE(contains(text, "3 ms")) << text;
+  EXPECT_TRUE(contains(find_format("markdown").write(document, {}), "1999 ms"));
 }
 
 TEST(TableFormat, EndsWithWhatToDoNext) {
