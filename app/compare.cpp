@@ -8,12 +8,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -85,6 +87,31 @@ Side joined(std::vector<report::PrintedResults> all) {
   return side;
 }
 
+/// The shortest ends of the paths of A and B that differ: "old" and "new", "x/study" and "y/study";
+/// "A" and "B" for one path.
+std::pair<std::string, std::string> told_apart(const std::string& a, const std::string& b) {
+  const auto parts_of = [](const std::string& path) {
+    const fs::path whole = fs::path(path).lexically_normal();
+    std::vector<fs::path> parts(whole.begin(), whole.end());
+    std::erase_if(parts, [](const fs::path& part) { return part.empty(); });
+    return parts;
+  };
+  const auto end_of = [](const std::vector<fs::path>& parts, std::ptrdiff_t count) {
+    fs::path end;
+    for (auto at = parts.end() - std::min(count, std::ssize(parts)); at != parts.end(); ++at) {
+      end /= *at;
+    }
+    return end.string();
+  };
+  const std::vector<fs::path> of_a = parts_of(a);
+  const std::vector<fs::path> of_b = parts_of(b);
+  for (std::ptrdiff_t count = 1; count <= std::max(std::ssize(of_a), std::ssize(of_b)); ++count) {
+    std::pair ends(end_of(of_a, count), end_of(of_b, count));
+    if (ends.first != ends.second) return ends;
+  }
+  return {"A", "B"};
+}
+
 ExitCode compare(const CompareOptions& options) {
   std::vector<report::PrintedResults> files_a = results_at(options.a);
   std::vector<report::PrintedResults> files_b = results_at(options.b);
@@ -95,6 +122,7 @@ ExitCode compare(const CompareOptions& options) {
       report::compare(a.results, b.results, options.margin,
                       options.across ? report::AcrossPlaces::judged : report::AcrossPlaces::refused,
                       a.roundings, b.roundings);
+  std::tie(report.a, report.b) = told_apart(options.a, options.b);
   if (!options.machines.empty()) {
     if (report.attributions.empty()) {
       throw ConfigError(

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
+#include <variant>
 
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
@@ -60,6 +62,42 @@ std::string message_of(const std::exception& error) {
                                                                           : text;
 }
 
+/// Rows of a table, or lines of a list, on the page of an answer.
+constexpr std::size_t most_rows = 250;
+
+/// Cuts long tables and lists of a page, and says in which file all of their rows are.
+struct Shortened {
+  const std::string* file;
+
+  [[nodiscard]] std::string said(std::size_t all, const char* what) const {
+    return fmt::format("The page shows the first {} of {} {}; {} has all.", most_rows,
+                       grouped(static_cast<long long>(all)), what, *file);
+  }
+  void operator()(Table& table) const {
+    const std::size_t all = table.rows.size();
+    if (all <= most_rows) return;
+    table.rows.resize(most_rows);
+    table.notes.insert(table.notes.begin(), said(all, "rows"));
+  }
+  void operator()(Folded& folded) const { (*this)(folded.table); }
+  void operator()(Items& items) const {
+    const std::size_t all = items.lines.size();
+    if (all <= most_rows) return;
+    items.lines.resize(most_rows);
+    items.lines.push_back(said(all, "lines"));
+  }
+  void operator()(auto& /*other*/) const {}
+};
+
+/// Keeps the page and what a terminal shows small however many rows the answer has.
+void shorten(AnswerPage& made, const std::string& file) {
+  for (Section& section : made.page.sections) {
+    for (Block& block : section.blocks) std::visit(Shortened{&file}, block);
+  }
+  for (Figure& figure : made.page.figures) Shortened{&file}(figure.data);
+  for (Table& table : made.document.tables) table.most_shown = most_on_terminal;
+}
+
 }  // namespace
 
 AnswerPage page_of_answer(const std::string& text, const std::string& file, const char* what,
@@ -68,6 +106,7 @@ AnswerPage page_of_answer(const std::string& text, const std::string& file, cons
     const Json answer = Json::parse(text);
     expect_rows(answer);
     AnswerPage made = make(answer);
+    shorten(made, file);
     made.document.lead = made.page.verdict;
     made.document.json = JsonText(text);
     return made;

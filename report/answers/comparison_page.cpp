@@ -18,6 +18,7 @@
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/comparison/row_words.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/figure/waterfall.hpp"
 #include "report/table/run_words.hpp"
@@ -67,20 +68,33 @@ std::string training_name(const std::vector<std::string>& words) {
   return network + (network.empty() || rest.empty() ? "" : ", ") + rest;
 }
 
-/// Names without the words that all of them have; whole names if nothing else is left.
-std::map<std::string, std::string> short_names(const std::vector<std::string>& names) {
-  std::set<std::string> shared;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::vector<std::string> words = words_of(names[i]);
+/// The words that all names of a benchmark have, by benchmark: their first word.
+using SharedWords = std::map<std::string, std::set<std::string>>;
+
+SharedWords shared_words(const std::vector<std::string>& names) {
+  SharedWords shared;
+  for (const std::string& name : names) {
+    const std::vector<std::string> words = words_of(name);
     const std::set<std::string> present(words.begin(), words.end());
-    if (i == 0) shared = present;
-    std::erase_if(shared, [&](const std::string& word) { return !present.contains(word); });
+    const auto [of, is_first] = shared.try_emplace(words.front(), present);
+    std::erase_if(of->second, [&](const std::string& word) { return !present.contains(word); });
   }
+  // Where there are several benchmarks, each name keeps its own.
+  if (shared.size() > 1) {
+    for (auto& [benchmark, words] : shared) words.erase(benchmark);
+  }
+  return shared;
+}
+
+/// Names without the words that all of their benchmark have; whole names if nothing else is left.
+std::map<std::string, std::string> short_names(const std::vector<std::string>& names) {
+  const SharedWords shared = shared_words(names);
   std::map<std::string, std::string> result;
   for (const std::string& name : names) {
     std::vector<std::string> words = words_of(name);
+    const std::set<std::string>& of_all = shared.at(words.front());
     const bool training = words.front() == "e2e";
-    std::erase_if(words, [&](const std::string& word) { return shared.contains(word); });
+    std::erase_if(words, [&](const std::string& word) { return of_all.contains(word); });
     std::string rest = training ? training_name(words) : fmt::format("{}", fmt::join(words, " "));
     result[name] = rest.empty() ? name : std::move(rest);
   }
@@ -103,11 +117,20 @@ double size_of(const ComparedRow& row) {
   return row.ratio > 0 ? std::abs(std::log(row.ratio)) : 0;
 }
 
-/// Short names by full_name().
-std::map<std::string, std::string> row_names(const Json& answer) {
+std::vector<std::string> full_names(const Json& answer) {
   std::vector<std::string> names;
   for (const Json& row : answer.at("rows")) names.push_back(full_name(row));
-  return short_names(names);
+  return names;
+}
+
+/// Short names by full_name().
+std::map<std::string, std::string> row_names(const Json& answer) {
+  return short_names(full_names(answer));
+}
+
+/// "A (results/old)"; "A" in answers of earlier versions, which do not name it.
+std::string side_of(const Json& answer, const char* key, const char* letter) {
+  return side_name(letter, answer.value(key, letter));
 }
 
 /// Rows that regressed first, the largest change first among equals.
@@ -159,12 +182,13 @@ std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow
   const auto judged = std::ranges::count_if(rows, &ComparedRow::judged);
   const std::string all = counted(judged, "measurement");
   if (verdict == "wrong") {
-    return fmt::format("B is wrong: {} from the reference.",
+    return fmt::format("{} is wrong: {} from the reference.", side_of(answer, "b", "B"),
                        counted(std::ssize(answer.at("wrong")), "answer") +
                            (answer.at("wrong").size() == 1 ? " differs" : " differ"));
   }
   if (const ComparedRow* worst = first_of(rows, "regressed"); worst != nullptr) {
-    return fmt::format("Yes: {} of {} regressed, most of all {}.", count_of(rows, "regressed"), all,
+    return fmt::format("Yes: {} of {} regressed in {}, most of all {}.",
+                       count_of(rows, "regressed"), all, side_of(answer, "b", "B"),
                        change_text(*worst));
   }
   if (verdict == "inconclusive") {
@@ -172,8 +196,8 @@ std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow
                        count_of(rows, "inconclusive"), all, withheld_because(answer));
   }
   if (const ComparedRow* best = first_of(rows, "improved"); best != nullptr) {
-    return fmt::format("No: {} of {} improved, most of all {}.", count_of(rows, "improved"), all,
-                       change_text(*best));
+    return fmt::format("No: {} of {} improved in {}, most of all {}.", count_of(rows, "improved"),
+                       all, side_of(answer, "b", "B"), change_text(*best));
   }
   return fmt::format("No: none of {} changed by {} or more.", all,
                      percent(answer.at("margin").get<double>()));
@@ -260,11 +284,13 @@ Tone tone_of_word(std::string_view verdict) {
 }
 
 Table rows_table(const Json& answer, const std::vector<ComparedRow>& rows) {
-  Table table{"B against A, what regressed first",
+  const std::string a = side_of(answer, "a", "A");
+  const std::string b = side_of(answer, "b", "B");
+  Table table{fmt::format("{} against {}, what regressed first", b, a),
               {{"measurement", Align::left},
                {"verdict", Align::left},
-               {"A"},
-               {"B"},
+               {a},
+               {b},
                {"change"},
                {"95 % interval"},
                {"", Align::left}},
@@ -272,6 +298,11 @@ Table rows_table(const Json& answer, const std::vector<ComparedRow>& rows) {
               {fmt::format("changes within {} do not matter; less time is better",
                            percent(answer.at("margin").get<double>()))}};
   table.columns.back().heading = "from";
+  for (const auto& [benchmark, words] : shared_words(full_names(answer))) {
+    if (!words.empty()) {
+      table.notes.push_back(fmt::format("all of {}: {}", benchmark, fmt::join(words, " ")));
+    }
+  }
   for (const ComparedRow& row : rows) {
     table.rows.push_back({{row.judged ? row.name : row.name + " (detail)"},
                           {row.verdict, tone_of_word(row.verdict)},
@@ -327,7 +358,8 @@ void add_figures(Page& page, const Json& answer, const std::vector<ComparedRow>&
 Page page_of_comparison(const Json& answer, const std::vector<ComparedRow>& rows) {
   Page page;
   page.kind = "comparison";
-  page.question = "Is B slower than A?";
+  page.question =
+      fmt::format("Is {} slower than {}?", side_of(answer, "b", "B"), side_of(answer, "a", "A"));
   page.verdict = comparison_verdict(answer, rows);
   page.tone = tone_of_answer(answer);
   page.tiles = comparison_tiles(answer, rows);

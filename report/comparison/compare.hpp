@@ -31,7 +31,7 @@ struct Comparison {
   SeriesRole role = SeriesRole::judged;
   std::string method;
   bool has_interval = true;  ///< false: too few samples, and the ends are only what rounding allows
-  int launches = 0;  ///< repeats on the side with fewer
+  int launches = 0;          ///< repeats on the side with fewer
   /// Why the verdict is withheld, although the interval may support one; by_rounding: although it
   /// would if the times had more digits.
   enum class Held { no, by_family, by_place, by_rounding } held = Held::no;
@@ -45,6 +45,8 @@ struct NotCompared {
 };
 
 struct ComparisonReport {
+  std::string a = "A";  ///< names of the two sides for people
+  std::string b = "B";
   double margin = 0;
   std::vector<Comparison> rows;
   /// Keys, and "key: series" where B has the key but lacks the judged series.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,8 +34,12 @@ int urgency(Verdict verdict) {
   return static_cast<int>(std::ranges::find(order, verdict) - order.begin());
 }
 
+/// The rows by verdict, those judged before their details, and the largest change first.
 std::vector<Comparison> sorted(std::vector<Comparison> rows) {
-  std::ranges::stable_sort(rows, {}, [](const Comparison& row) { return urgency(row.verdict); });
+  std::ranges::stable_sort(rows, {}, [](const Comparison& row) {
+    return std::tuple(urgency(row.verdict), row.role != SeriesRole::judged,
+                      -std::abs(std::log(row.ratio)));
+  });
   return rows;
 }
 
@@ -92,7 +98,9 @@ Fields<Comparison> comparison_fields(const RowWords& words = RowWords({})) {
 Table rows_table(const ComparisonReport& report) {
   const RowWords words(report.rows);
   Table table = table_of(comparison_fields(words), sorted(report.rows));
-  table.title = "B against A" + (words.common().empty() ? "" : ": " + words.common());
+  table.title = fmt::format("{} against {}", side_name("B", report.b), side_name("A", report.a)) +
+                (words.common().empty() ? "" : ": " + words.common());
+  table.most_shown = most_on_terminal;
   table.notes = words.own();
   say_once(table, "from", "changes are from");
   table.notes.push_back(
@@ -117,7 +125,7 @@ Table rows_table(const ComparisonReport& report) {
 
 void append_list(std::vector<Table>& tables, const std::string& title,
                  const std::vector<std::string>& lines) {
-  if (!lines.empty()) tables.push_back({title, {}, {}, lines});
+  if (!lines.empty()) tables.push_back({title, {}, {}, lines, most_on_terminal});
 }
 
 std::vector<std::string> not_compared_lines(const ComparisonReport& report, Verdict verdict) {
@@ -150,18 +158,22 @@ std::string predicted_sentence(const PredictedChange& predicted) {
   return text;
 }
 
-/// One column for each part, one row for each training; rows add up.
+/// One column for each part, one row for each training, the largest change first; rows add up.
+/// Sentences explain the first few.
 Table attribution_table(const ComparisonReport& report) {
+  constexpr std::size_t most_explained = 5;
   Table table;
+  table.most_shown = most_on_terminal;
+  std::vector<Attribution> rows = report.attributions;
+  std::ranges::stable_sort(rows, std::ranges::greater(),
+                           [](const Attribution& row) { return std::abs(row.change); });
   std::vector<Axes> axes;
-  for (const Attribution& row : report.attributions) axes.push_back(row.axes);
+  for (const Attribution& row : rows) axes.push_back(row.axes);
   const std::vector<std::string> varying = varying_axes(axes);
   table.title = "Where iterations changed, in shares of A's";
   table.columns = {{"training", Align::left}, {"iteration"}, {"95 % interval"}};
-  for (const AttributedPart& part : report.attributions.front().parts) {
-    table.columns.push_back({part.word});
-  }
-  for (const Attribution& row : report.attributions) {
+  for (const AttributedPart& part : rows.front().parts) table.columns.push_back({part.word});
+  for (const Attribution& row : rows) {
     std::string name;
     for (const std::string& axis : varying) {
       name += fmt::format("{}{}={}", name.empty() ? "" : ", ", axis, axis_or_empty(row.axes, axis));
@@ -174,6 +186,7 @@ Table attribution_table(const ComparisonReport& report) {
     for (const AttributedPart& part : row.parts) {
       table.rows.back().push_back({signed_percent(part.share)});
     }
+    if (table.rows.size() > most_explained) continue;
     table.notes.push_back(fmt::format("{}: {}", name, attribution_sentence(row)));
     if (row.predicted) {
       table.notes.push_back(fmt::format("{}: {}", name, predicted_sentence(*row.predicted)));
@@ -352,6 +365,8 @@ Json comparison_object(const ComparisonReport& report) {
     attributions.push_back(attribution_object(each));
   }
   return {{"verdict", verdict_name(report.verdict)},
+          {"a", report.a},
+          {"b", report.b},
           {"margin", number(report.margin)},
           {"rows", list_of(comparison_fields(), report.rows)},
           {"only_a", report.only_a},

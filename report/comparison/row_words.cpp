@@ -51,9 +51,14 @@ std::vector<std::string> RowWords::own() const {
   return lines;
 }
 
+std::string side_name(const std::string& letter, const std::string& name) {
+  return name == letter ? letter : fmt::format("{} ({})", letter, name);
+}
+
 void say_once(Table& table, const std::string& heading, const std::string& of) {
   const auto column = std::ranges::find(table.columns, heading, &Column::heading);
   if (column == table.columns.end() || table.rows.empty()) return;
+  constexpr std::size_t most_explained = 12;
   const auto at = column - table.columns.begin();
   std::vector<std::string> texts;
   for (std::vector<Cell>& row : table.rows) {
@@ -62,10 +67,14 @@ void say_once(Table& table, const std::string& heading, const std::string& of) {
     if (known == texts.end()) known = texts.insert(texts.end(), text);
     text = std::to_string(known - texts.begin() + 1);
   }
-  if (texts.size() == 1) {
+  if (texts.size() == 1 || texts.size() > most_explained) {
     table.columns.erase(column);
     for (std::vector<Cell>& row : table.rows) row.erase(row.begin() + at);
-    table.notes.push_back(fmt::format("{} {}", of, texts.front()));
+    table.notes.push_back(
+        texts.size() == 1
+            ? fmt::format("{} {}", of, texts.front())
+            : fmt::format("{} {} different sources, which the formats csv and json name row by row",
+                          of, texts.size()));
     return;
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -30,8 +30,12 @@ class RowWords {
   std::map<std::string, OfBenchmark> benchmarks_;
 };
 
+/// A side of a comparison and what it compares: "A (results/old)"; "A" where that is its name.
+std::string side_name(const std::string& letter, const std::string& name);
+
 /// Takes a column out of a table if all of its cells say the same, and says it in a note; else
-/// numbers its texts, which notes explain. `of` begins the notes: "changes are from".
+/// numbers its texts, which notes explain. More than a dozen texts are left to other formats. `of`
+/// begins the notes: "changes are from".
 void say_once(Table& table, const std::string& heading, const std::string& of);
 
 }  // namespace dlscale::report

@@ -258,7 +258,7 @@ class Predictions(Report):
         run("compare", *files, "--format", "json", "-o", answer)
         made = self.report(answer)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertIn("\n# Is B slower than A?\n", self.text())
+        self.assertIn("\n# Is B (b.jsonl) slower than A (a.jsonl)?\n", self.text())
         self.assertIn("](<forest.svg>)", self.text())
         answer.write_text(answer.read_text().replace('"margin"', '"edge"'))
         self.assert_refused(self.report(answer), 2, "holds no comparisons that can be read")
