@@ -1,11 +1,13 @@
 #include "report/comparison/ranking.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -77,55 +79,158 @@ std::size_t shared_source(const std::vector<std::string>& columns) {
   return all ? source.size() : 0;
 }
 
-Seconds time_at(const SideBySide& all, std::size_t row, std::size_t column) {
+const ComparedTime& time_at(const SideBySide& all, std::size_t row, std::size_t column) {
   return *all.rows[row].times[column];
+}
+
+/// Geometric mean of a column's times in s, or of one end of their intervals; absent if one has
+/// none.
+std::optional<double> mean_of(const SideBySide& all, const Block& block, std::size_t column,
+                              std::optional<Seconds> (*part)(const ComparedTime&)) {
+  double sum = 0;
+  for (const std::size_t row : block.rows) {
+    const std::optional<Seconds> seconds = part(time_at(all, row, column));
+    if (!seconds) return {};
+    sum += std::log(seconds->si());
+  }
+  return std::exp(sum / static_cast<double>(block.rows.size()));
+}
+
+double mean_time(const SideBySide& all, const Block& block, std::size_t column) {
+  return mean_of(all, block, column,
+                 [](const ComparedTime& each) { return std::optional(each.time); })
+      .value();
 }
 
 /// The column of the least geometric mean of times; the first of equals.
 std::size_t fastest_column(const SideBySide& all, const Block& block) {
-  const auto mean = [&](std::size_t column) {
-    double sum = 0;
-    for (const std::size_t row : block.rows) sum += std::log(time_at(all, row, column).si());
-    return sum;
-  };
-  return *std::ranges::min_element(block.columns, {}, mean);
+  return *std::ranges::min_element(
+      block.columns, {}, [&](std::size_t column) { return mean_time(all, block, column); });
+}
+
+/// The ratios of a column row by row.
+void count_rows(const SideBySide& all, const Block& block, std::size_t column, std::size_t fastest,
+                Standing& standing) {
+  std::vector<double> ratios;
+  for (const std::size_t row : block.rows) {
+    const Seconds time = time_at(all, row, column).time;
+    ratios.push_back(time / time_at(all, row, fastest).time);
+    if (ratios.back() < 1) ++standing.faster;
+    const bool is_fastest = std::ranges::all_of(
+        block.columns, [&](std::size_t other) { return time_at(all, row, other).time >= time; });
+    if (is_fastest) ++standing.fastest;
+  }
+  const auto [least, most] = std::ranges::minmax(ratios);
+  standing.least = least;
+  standing.most = most;
 }
 
 Standing standing_of(const SideBySide& all, const Block& block, std::size_t column,
                      std::size_t fastest) {
-  std::vector<double> ratios;
-  double logarithms = 0;
+  const double unit = mean_time(all, block, fastest);
   Standing standing;
-  for (const std::size_t row : block.rows) {
-    ratios.push_back(time_at(all, row, column) / time_at(all, row, fastest));
-    logarithms += std::log(ratios.back());
-    const bool is_fastest = std::ranges::all_of(block.columns, [&](std::size_t other) {
-      return time_at(all, row, other) >= time_at(all, row, column);
-    });
-    if (is_fastest) ++standing.fastest;
+  standing.predicted = all.predicted[column];
+  standing.ratio = mean_time(all, block, column) / unit;
+  const auto low = mean_of(all, block, column, [](const ComparedTime& each) { return each.low; });
+  const auto high = mean_of(all, block, column, [](const ComparedTime& each) { return each.high; });
+  if (low && high) {
+    standing.low = *low / unit;
+    standing.high = *high / unit;
   }
-  standing.ratio = std::exp(logarithms / static_cast<double>(ratios.size()));
-  const auto [least, most] = std::ranges::minmax(ratios);
-  standing.least = least;
-  standing.most = most;
+  count_rows(all, block, column, fastest, standing);
   return standing;
 }
 
-std::string measurements(std::size_t count) {
-  return counted(static_cast<long long>(count), "measurement");
+/// Sorts the columns, and says which of them the intervals do not tell from the fastest.
+void rank(std::vector<Standing>& columns) {
+  std::ranges::stable_sort(columns, {}, &Standing::ratio);
+  Standing& best = columns.front();
+  for (Standing& each : columns) each.ties = each.low && best.high && *each.low <= *best.high;
+  best.ties = true;
 }
 
-/// "over 7 of 9 measurements, which 3 of 4 columns have".
+/// A column, and whether its times are predictions where those of others are not.
+std::string name_in(const Ranking& ranking, const Standing& one) {
+  const bool differ = std::ranges::count(ranking.ranked, !one.predicted, &Standing::predicted) > 0;
+  return one.column + (!differ ? "" : one.predicted ? " (predicted)" : " (measured)");
+}
+
+bool is_predicted(const Ranking& ranking) {
+  return std::ranges::all_of(ranking.ranked, &Standing::predicted);
+}
+
+bool is_measured(const Ranking& ranking) {
+  return std::ranges::none_of(ranking.ranked, &Standing::predicted);
+}
+
+/// "over the 7 measurements that both have", "in the 1 prediction that these 3 columns have".
 std::string extent_of(const Ranking& ranking) {
-  const std::size_t columns = ranking.ranked.size() + ranking.unranked.size();
-  const std::string compared =
-      ranking.compared == ranking.rows
-          ? measurements(ranking.rows)
-          : fmt::format("{} of {}", ranking.compared, measurements(ranking.rows));
-  const std::string of = ranking.unranked.empty()
-                             ? fmt::format("{} columns", columns)
-                             : fmt::format("{} of {} columns", ranking.ranked.size(), columns);
-  return fmt::format("over {}, which {} have", compared, of);
+  const std::size_t columns = ranking.ranked.size();
+  const std::string rows =
+      counted(static_cast<long long>(ranking.compared), is_measured(ranking)    ? "measurement"
+                                                        : is_predicted(ranking) ? "prediction"
+                                                                                : "training");
+  const std::string who = columns == 2               ? "both"
+                          : ranking.unranked.empty() ? fmt::format("all {} columns", columns)
+                                                     : fmt::format("these {} columns", columns);
+  return fmt::format("{} the {} that {} have", ranking.compared == 1 ? "in" : "over", rows, who);
+}
+
+/// "; B is faster in 3 of them"; empty for a single row.
+std::string exceptions_of(const Ranking& ranking, const Standing& next) {
+  if (ranking.compared == 1) return "";
+  return fmt::format("; {} is faster in {}", next.column,
+                     next.faster == 0 ? "none" : fmt::format("{} of them", next.faster));
+}
+
+/// "1.23 × as fast as B (1.1 to 1.4 × by the 95 % intervals)".
+std::string winner_text(const Ranking& ranking, const Standing& best, const Standing& next) {
+  const bool known = best.low && next.low;
+  return fmt::format(
+      "{} × as fast as {}{}", significant(next.ratio, 3), name_in(ranking, next),
+      known ? fmt::format(" ({} to {} × by the {}s)", significant(*next.low / *best.high, 3),
+                          significant(*next.high / *best.low, 3), interval_name(ranking))
+            : "");
+}
+
+/// "A and B", "A, B and 3 more".
+std::string tied_names(const Ranking& ranking) {
+  constexpr std::size_t most_named = 3;
+  std::vector<std::string> names;
+  for (const Standing& one : ranking.ranked) {
+    if (one.ties) names.push_back(name_in(ranking, one));
+  }
+  if (names.size() > most_named) {
+    const std::string more = fmt::format("{} more", names.size() - most_named + 1);
+    names.resize(most_named - 1);
+    names.push_back(more);
+  }
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+std::string tie_text(const Ranking& ranking, const Standing& best, const Standing& next) {
+  return fmt::format("{} {}: their {}s overlap. {} takes {} × as long as {}{} ({} to {} ×) {}{}.",
+                     tied_names(ranking), is_predicted(ranking) ? "are predicted to tie" : "tie",
+                     interval_name(ranking), next.column, significant(next.ratio, 3), best.column,
+                     ranking.compared == 1 ? "" : " on average",
+                     significant(*next.low / *best.high, 3), significant(*next.high / *best.low, 3),
+                     extent_of(ranking), exceptions_of(ranking, next));
+}
+
+/// What limits the answer: how it averages, columns without a rank, and missing intervals.
+std::string limits_text(const Ranking& ranking) {
+  std::string text;
+  if (ranking.compared > 1) text += " Averages are geometric means.";
+  if (const std::size_t others = ranking.unranked.size(); others > 0) {
+    text += fmt::format(" {} of {} columns {} too few of these times to be ranked.", others,
+                        others + ranking.ranked.size(), others == 1 ? "has" : "have");
+  }
+  if (!ranking.ranked[0].low || !ranking.ranked[1].low) {
+    text += " Some of these times have no interval, so that the difference may be chance.";
+  }
+  return text;
 }
 
 }  // namespace
@@ -149,22 +254,28 @@ Ranking ranking_of(const SideBySide& all) {
     ranking.ranked.push_back(standing_of(all, block, column, fastest));
     ranking.ranked.back().column = name;
   }
-  std::ranges::stable_sort(ranking.ranked, {}, &Standing::ratio);
+  rank(ranking.ranked);
   return ranking;
+}
+
+std::string interval_name(const Ranking& ranking) {
+  if (is_measured(ranking)) return "95 % interval";
+  return is_predicted(ranking) ? "90 % interval" : "interval";
 }
 
 std::string ranking_verdict(const Ranking& ranking) {
   EXPECT(ranking.ranked.size() > 1);
   const Standing& best = ranking.ranked[0];
+  const auto tied =
+      std::ranges::find(ranking.ranked.begin() + 1, ranking.ranked.end(), true, &Standing::ties);
+  if (tied != ranking.ranked.end()) {
+    return tie_text(ranking, best, *tied) + limits_text(ranking);
+  }
   const Standing& next = ranking.ranked[1];
-  const bool everywhere = best.fastest == ranking.compared;
-  const std::string range =
-      ranking.compared == 1 ? ""
-                            : fmt::format(" ({} to {} × by measurement)",
-                                          significant(next.least, 3), significant(next.most, 3));
-  return fmt::format("{} is the fastest {}, {}: {} takes {} × its time{}.", best.column,
-                     everywhere ? "everywhere" : fmt::format("on average, and at {}", best.fastest),
-                     extent_of(ranking), next.column, significant(next.ratio, 3), range);
+  return fmt::format("{} is {}fastest{}: {} {}{}.{}", name_in(ranking, best),
+                     is_predicted(ranking) ? "predicted to be " : "",
+                     ranking.compared == 1 ? "" : " on average", winner_text(ranking, best, next),
+                     extent_of(ranking), exceptions_of(ranking, next), limits_text(ranking));
 }
 
 }  // namespace dlscale::report

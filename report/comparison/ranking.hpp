@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,11 +10,18 @@ namespace dlscale::report {
 
 /// A ranked column, by the rows that all ranked columns have.
 struct Standing {
-  std::string column;       ///< without a source that all columns share
-  double ratio = 1;         ///< geometric mean of its times over those of the fastest column
-  double least = 1;         ///< the least of these ratios
+  std::string column;      ///< without a source that all columns share
+  bool predicted = false;  ///< its times are predictions
+  double ratio = 1;        ///< geometric mean of its times over that of the fastest column
+  /// The same of the ends of its intervals, as if all missed to one side; absent if a time has
+  /// none.
+  std::optional<double> low = {};
+  std::optional<double> high = {};
+  bool ties = false;        ///< its interval overlaps with that of the fastest; true of that
+  double least = 1;         ///< the least ratio of a row
   double most = 1;          ///< the greatest of them
   std::size_t fastest = 0;  ///< rows at which no ranked column takes less
+  std::size_t faster = 0;   ///< rows at which it takes less than the column that leads the ranking
 };
 
 /// A column that shares too few rows with the others.
@@ -36,7 +44,11 @@ struct Ranking {
 /// those of the step with most times (columns × rows).
 Ranking ranking_of(const SideBySide& all);
 
-/// The fastest column, by how much, and over how many rows. Requires ranked columns.
+/// "95 % interval" of measured columns, "90 % interval" of predicted ones, "interval" of both.
+std::string interval_name(const Ranking& ranking);
+
+/// The fastest column, by how much, and over how many rows; a tie where intervals overlap. Requires
+/// ranked columns.
 std::string ranking_verdict(const Ranking& ranking);
 
 }  // namespace dlscale::report

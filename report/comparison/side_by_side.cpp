@@ -17,6 +17,7 @@
 #include "core/base/statistics.hpp"
 #include "report/results/axes.hpp"
 #include "report/results/environment_rows.hpp"
+#include "report/results/rates.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -30,7 +31,7 @@ struct Entry {
   std::string benchmark;
   Axes question;
   Axes setting;
-  double seconds = 0;
+  ComparedTime time;
   std::string device = {};
   std::string software = {};
   std::string basis = "measured";
@@ -55,17 +56,26 @@ void split_axes(Entry& entry, const Axes& axes) {
   }
 }
 
+ComparedTime time_of(const Summary& summary) {
+  ComparedTime time{Seconds(summary.median)};
+  if (has_interval(summary)) {
+    time.low = Seconds(summary.ci95_low);
+    time.high = Seconds(summary.ci95_high);
+  }
+  return time;
+}
+
 void append_measured(std::vector<Entry>& entries, const ResultSource& source, std::size_t index) {
   for (const ResultFile& file : source.results) {
     for (const Measurement& row : file.measurements) {
       const bool counts = row.status == Status::ok || row.status == Status::unstable;
       const auto time = row.series.find(row.benchmark == "e2e" ? "t_iter" : "time");
       if (!counts || time == row.series.end() || time->second.unit != "s") continue;
-      Entry entry{index, row.benchmark, {}, {}, time->second.summary.median};
+      Entry entry{index, row.benchmark, {}, {}, time_of(time->second.summary)};
       split_axes(entry, row.axes);
       entry.device = device_of(file.header.environment);
       entry.software = axis_or_empty(row, "backend");
-      if (entry.seconds > 0) entries.push_back(std::move(entry));
+      if (entry.time.time.si() > 0) entries.push_back(std::move(entry));
     }
   }
 }
@@ -75,12 +85,12 @@ std::vector<Entry> entries_of(const std::vector<ResultSource>& sources) {
   for (std::size_t i = 0; i < sources.size(); ++i) {
     append_measured(entries, sources[i], i);
     for (const ResultSource::Predicted& each : sources[i].predicted) {
-      Entry entry{i, "e2e", {}, {}, each.time.si()};
+      Entry entry{i, "e2e", {}, {}, each.time};
       split_axes(entry, each.axes);
       entry.device = each.device;
       entry.software = each.framework;
       entry.basis = "predicted";
-      if (entry.seconds > 0) entries.push_back(std::move(entry));
+      if (entry.time.time.si() > 0) entries.push_back(std::move(entry));
     }
   }
   return entries;
@@ -180,18 +190,31 @@ void drop_empty_columns(SideBySide& all) {
     if (std::ranges::any_of(all.rows, has_time)) continue;
     const auto at = static_cast<std::ptrdiff_t>(i);
     all.columns.erase(all.columns.begin() + at);
+    all.predicted.erase(all.predicted.begin() + at);
     for (SideBySide::Row& row : all.rows) row.times.erase(row.times.begin() + at);
   }
 }
 
 /// The times of a question in one column.
 struct TimesOfColumn {
-  std::vector<double> seconds;
+  std::vector<ComparedTime> repeats;
   const Entry* first = nullptr;
 
   void add(const Entry& entry) {
     if (first == nullptr) first = &entry;
-    seconds.push_back(entry.seconds);
+    repeats.push_back(entry.time);
+  }
+  [[nodiscard]] ComparedTime joined() const {
+    if (repeats.size() == 1) return repeats.front();
+    std::vector<double> seconds;
+    for (const ComparedTime& each : repeats) seconds.push_back(each.time.si());
+    ComparedTime all = time_of(summarize(seconds));
+    const auto is_known = [](const ComparedTime& each) { return each.low && each.high; };
+    if (!all.low && std::ranges::all_of(repeats, is_known)) {
+      all.low = std::ranges::min_element(repeats, {}, &ComparedTime::low)->low;
+      all.high = std::ranges::max_element(repeats, {}, &ComparedTime::high)->high;
+    }
+    return all;
   }
 };
 
@@ -203,12 +226,12 @@ std::vector<Timing> timings_of(const SideBySide& all, const std::string& questio
     if (times[i].first == nullptr) continue;
     const Entry& entry = *times[i].first;
     timings.push_back({entry.benchmark, question, entry.question, all.columns[i], entry.device,
-                       entry.software, entry.basis, Seconds(median(times[i].seconds))});
+                       entry.software, entry.basis, times[i].joined()});
   }
-  std::ranges::stable_sort(timings, {}, &Timing::time);
+  std::ranges::stable_sort(timings, {}, [](const Timing& each) { return each.time.time; });
   for (std::size_t i = 0; i < timings.size(); ++i) {
     timings[i].place = i + 1;
-    timings[i].of_fastest = timings[i].time / timings.front().time;
+    timings[i].of_fastest = timings[i].time.time / timings.front().time.time;
   }
   return timings;
 }
@@ -226,8 +249,7 @@ void append_row(SideBySide& all, const std::string& question,
   }
   SideBySide::Row row{question, {}};
   for (const TimesOfColumn& each : times) {
-    row.times.push_back(each.first == nullptr ? std::nullopt
-                                              : std::optional(Seconds(median(each.seconds))));
+    row.times.push_back(each.first == nullptr ? std::nullopt : std::optional(each.joined()));
   }
   all.rows.push_back(std::move(row));
 }
@@ -247,6 +269,13 @@ std::string framework_of(const nlohmann::json& answer) {
   return options->at("framework").at(0).get<std::string>();
 }
 
+/// Absent if it is null or missing.
+std::optional<Seconds> seconds_in(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return {};
+  return Seconds(found->get<double>());
+}
+
 }  // namespace
 
 SideBySide side_by_side(const std::vector<ResultSource>& sources) {
@@ -262,6 +291,7 @@ SideBySide side_by_side(const std::vector<ResultSource>& sources) {
     for (auto& [column, index] : columns) {
       index = all.columns.size();
       all.columns.push_back(column);
+      all.predicted.push_back(sources[source].results.empty());
     }
   }
   std::map<std::string, std::vector<TimesOfColumn>, ByNumbers> rows;
@@ -292,7 +322,9 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
       for (const char* key : {"batch", "ranks"}) one.axes[key] = run.at(key).dump();
       one.device = run.at("cluster").get<std::string>();
       one.framework = framework;
-      one.time = Seconds(each.at("time").at("t_iter_s").get<double>());
+      one.time.time = Seconds(each.at("time").at("t_iter_s").get<double>());
+      one.time.low = seconds_in(each, "t_iter_low_s");
+      one.time.high = seconds_in(each, "t_iter_high_s");
       all.push_back(std::move(one));
     }
   } catch (const nlohmann::json::exception& error) {

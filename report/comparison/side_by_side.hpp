@@ -12,6 +12,14 @@
 
 namespace dlscale::report {
 
+/// A time and the ends of its interval, if it has one: 95 % of a measured median, 90 % of a
+/// prediction.
+struct ComparedTime {
+  Seconds time;
+  std::optional<Seconds> low = {};
+  std::optional<Seconds> high = {};
+};
+
 /// Results of one source: one machine, or predicted times.
 struct ResultSource {
   std::string name;  ///< for people: the folder, or the file of predictions
@@ -19,7 +27,7 @@ struct ResultSource {
   /// A predicted time of an iteration, with the axes that side_by_side() compares at.
   struct Predicted {
     std::map<std::string, std::string> axes;  ///< network, batch, dtype, ranks, schedule
-    Seconds time;
+    ComparedTime time;
     std::string device = {};     ///< the cluster
     std::string framework = {};  ///< that was asked for; may be empty
   };
@@ -35,7 +43,7 @@ struct Timing {
   std::string device;     ///< GPU, processor or predicted cluster
   std::string software;   ///< backend or framework; may be empty
   std::string basis;      ///< "measured" or "predicted"
-  Seconds time;           ///< of an iteration or of one run
+  ComparedTime time;      ///< of an iteration or of one run
   std::size_t place = 1;  ///< 1 is the fastest
   double of_fastest = 1;  ///< time over that of the fastest
 };
@@ -45,11 +53,12 @@ struct Timing {
 /// and speed-ups).
 struct SideBySide {
   struct Row {
-    std::string question;                       ///< "e2e network=alexnet batch=8 dtype=f32 ranks=2"
-    std::vector<std::optional<Seconds>> times;  ///< one per column, where it was measured
+    std::string question;  ///< "e2e network=alexnet batch=8 dtype=f32 ranks=2"
+    std::vector<std::optional<ComparedTime>> times;  ///< one per column, where it has one
   };
   /// "A · onednn · wait_free": the source, and other distinguishing settings
   std::vector<std::string> columns;
+  std::vector<bool> predicted;           ///< one per column
   std::vector<Row> rows;                 ///< rows with a time in at least two columns
   std::size_t alone = 0;                 ///< number of questions that only one column answers
   std::vector<std::string> differences;  ///< "cpu: A: …; B: …"
@@ -60,6 +69,7 @@ struct SideBySide {
 /// Compares training runs at network, batch, dtype and ranks, so that schedules and backends stand
 /// side by side. Other benchmarks are compared at all axes except backend and algorithm. A time is
 /// the median over repeats of the median over samples; only rows with status ok or unstable count.
+/// Its interval is that of the median over repeats; of fewer than 6, it spans theirs.
 SideBySide side_by_side(const std::vector<ResultSource>& sources);
 
 /// The predictions in a document with the schema of a prediction or sweep. Throws ConfigError that

@@ -21,28 +21,51 @@ std::string times_text(double ratio) {
   return significant(ratio, 3) + " ×";
 }
 
-/// "0.94 to 2.10 ×"; empty for a single measurement.
+/// "0.94 to 2.10 ×" of the rows; empty for a single one.
 std::string range_text(const Standing& one, const Ranking& ranking) {
   if (ranking.compared == 1) return "";
   return fmt::format("{} to {}", significant(one.least, 3), times_text(one.most));
 }
 
-std::string fastest_text(const Standing& one, const Ranking& ranking) {
-  return fmt::format("fastest at {} of {}", one.fastest, ranking.compared);
+/// "0.94 to 1.07 ×"; "–" without an interval.
+std::string interval_text(const Standing& one) {
+  if (!one.low || !one.high) return "–";
+  return fmt::format("{} to {}", significant(*one.low, 3), times_text(*one.high));
+}
+
+std::string basis_text(const Standing& one) {
+  return one.predicted ? "predicted" : "measured";
+}
+
+/// The answer about one column: "fastest", "tie" or "slower".
+std::string place_text(const Standing& one, const Ranking& ranking) {
+  const auto tied = std::ranges::count(ranking.ranked, true, &Standing::ties);
+  if (!one.ties)
+    return one.low && ranking.ranked.front().low ? "slower" : "slower, maybe by chance";
+  return tied == 1 ? "fastest" : "tie";
 }
 
 Table ranked_table(const Ranking& ranking) {
   Table table{"Columns, the fastest first",
               {{"column", Align::left},
+               {"basis", Align::left},
+               {"", Align::left},
                {"time against the fastest"},
+               {""},
                {"least to most"},
-               {"fastest at"},
+               {"fastest in"},
                {"of"}},
               {},
-              {"Geometric mean of the measurements that all these columns have; less is better."}};
+              {"Times are geometric means over what all these columns have; less is better.",
+               "Columns tie where their intervals overlap."}};
+  table.columns[2].heading = "verdict";
+  table.columns[4].heading = interval_name(ranking);
   for (const Standing& one : ranking.ranked) {
     table.rows.push_back({{one.column},
+                          {basis_text(one)},
+                          {place_text(one, ranking)},
                           {times_text(one.ratio)},
+                          {interval_text(one)},
                           {range_text(one, ranking)},
                           {std::to_string(one.fastest)},
                           {std::to_string(ranking.compared)}});
@@ -66,16 +89,15 @@ Table unranked_table(const Ranking& ranking) {
 std::optional<Figure> ranking_figure(const Ranking& ranking) {
   figure::StackedBars bars{
       "standings", "Time against the fastest column, and where a column is fastest",
-      "time against the fastest, × (lower is better)", ranking.compared == 1 ? "" : "least to most"};
+      "geometric mean of times against the fastest, × (lower is better)", interval_name(ranking)};
   bars.unit = "×";
   bars.factor = 1;
   for (const Standing& one : ranking.ranked) {
-    figure::StackedBar bar{fmt::format("{} of {}", one.fastest, ranking.compared), one.column};
+    figure::StackedBar bar{fmt::format("{} of {}", one.fastest, ranking.compared),
+                           fmt::format("{}, {}", one.column, basis_text(one))};
     bar.parts = {{"time against the fastest", one.ratio}};
-    if (ranking.compared > 1) {
-      bar.low = one.least;
-      bar.high = one.most;
-    }
+    bar.low = one.low;
+    bar.high = one.high;
     bars.bars.push_back(std::move(bar));
   }
   return figure::stacked_bars(bars);
@@ -85,13 +107,15 @@ std::vector<Tile> ranking_tiles(const Ranking& ranking) {
   std::vector<Tile> tiles;
   for (const Standing& one : ranking.ranked) {
     if (tiles.size() == 4) break;
-    const std::string range = range_text(one, ranking);
-    tiles.push_back({one.column, times_text(one.ratio),
-                     (range.empty() ? "" : range + "; ") + fastest_text(one, ranking),
-                     Tone::plain});
+    tiles.push_back(
+        {one.column, times_text(one.ratio),
+         fmt::format("{}; {}; fastest in {} of {}", basis_text(one),
+                     one.low ? interval_name(ranking) + " " + interval_text(one) : "no interval",
+                     one.fastest, ranking.compared),
+         Tone::plain});
   }
   const std::size_t columns = ranking.ranked.size() + ranking.unranked.size();
-  tiles.push_back({"Measurements compared", fmt::format("{} of {}", ranking.compared, ranking.rows),
+  tiles.push_back({"Times compared", fmt::format("{} of {}", ranking.compared, ranking.rows),
                    fmt::format("{} of {} columns have them", ranking.ranked.size(), columns),
                    ranking.unranked.empty() ? Tone::plain : Tone::caution});
   return tiles;

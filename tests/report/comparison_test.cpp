@@ -220,8 +220,8 @@ TEST(SideBySide, GivesTimesAndRatiosToTheFirst) {
   const SideBySide all = side_by_side({trained("A", 0.2), trained("B", 1.2)});
   ASSERT_EQ(all.columns.size(), 2U);
   ASSERT_EQ(all.rows.size(), 1U);
-  EXPECT_NEAR(all.rows[0].times[0].value().si(), 1.0, 1e-12);
-  EXPECT_NEAR(all.rows[0].times[1].value().si(), 2.0, 1e-12);
+  EXPECT_NEAR(all.rows[0].times[0].value().time.si(), 1.0, 1e-12);
+  EXPECT_NEAR(all.rows[0].times[1].value().time.si(), 2.0, 1e-12);
   const Document document = side_by_side_document(all);
   expect_well_made(document);
   ASSERT_EQ(document.tables.size(), 3U);
@@ -327,16 +327,21 @@ TEST(SideBySide, SaysHowFarLoadsReach) {
   EXPECT_TRUE(load->starts_with("load: A: 0.00 – 11.90 in a minute before 120 runs; B: ")) << *load;
 }
 
-/// Rows of times in ms by column; 0 where a column has none.
-SideBySide times_of(const std::vector<std::vector<double>>& rows) {
+/// Rows of times in ms by column, each with an interval of that share to both sides; 0 where a
+/// column has none.
+SideBySide times_of(const std::vector<std::vector<double>>& rows, double share = 0.01) {
   SideBySide all;
   for (std::size_t i = 0; i < rows.front().size(); ++i) {
     all.columns.push_back(std::string(1, static_cast<char>('A' + i)));
+    all.predicted.push_back(false);
   }
   for (const std::vector<double>& times : rows) {
     SideBySide::Row row{fmt::format("row {}", all.rows.size()), {}};
     for (const double time : times) {
-      row.times.push_back(time > 0 ? std::optional(Seconds(1e-3 * time)) : std::nullopt);
+      const Seconds seconds(1e-3 * time);
+      row.times.push_back(time > 0 ? std::optional(ComparedTime{seconds, seconds * (1 - share),
+                                                                seconds * (1 + share)})
+                                   : std::nullopt);
     }
     all.rows.push_back(std::move(row));
   }
@@ -366,16 +371,58 @@ TEST(Ranking, KeepsColumnsThatShareMostRows) {
   EXPECT_EQ(ranking.compared, 2U);
   EXPECT_EQ(ranking.ranked[0].column, "C");
   EXPECT_EQ(ranking_verdict(ranking),
-            "C is the fastest everywhere, over 2 of 3 measurements, which 3 columns have: B takes "
-            "2.00 × its time (2.00 to 2.00 × by measurement).");
+            "C is fastest on average: 2.00 × as fast as B (1.96 to 2.04 × by the 95 % intervals) "
+            "over the 2 measurements that all 3 columns have; B is faster in none. Averages are "
+            "geometric means.");
+}
+
+TEST(Ranking, CountsWhereTheNextIsFaster) {
+  EXPECT_TRUE(contains(ranking_verdict(ranking_of(times_of({{1, 2}, {1, 2}, {2, 1}}))),
+                       "over the 3 measurements that both have; B is faster in 1 of them."));
+}
+
+TEST(Ranking, NamesNoWinnerWhereIntervalsOverlap) {
+  const Ranking ranking = ranking_of(times_of({{10, 11, 30}, {10, 11, 30}}, 0.2));
+  EXPECT_TRUE(ranking.ranked[1].ties);
+  EXPECT_FALSE(ranking.ranked[2].ties);
+  EXPECT_EQ(ranking_verdict(ranking),
+            "A and B tie: their 95 % intervals overlap. B takes 1.10 × as long as A on average "
+            "(0.733 to 1.65 ×) over the 2 measurements that all 3 columns have; B is faster in "
+            "none. Averages are geometric means.");
+}
+
+TEST(Ranking, SaysThatTimesArePredicted) {
+  SideBySide all = times_of({{1, 2}, {1, 2}});
+  all.predicted = {true, true};
+  const std::string both = ranking_verdict(ranking_of(all));
+  EXPECT_TRUE(both.starts_with("A is predicted to be fastest on average: ")) << both;
+  EXPECT_TRUE(contains(both, "by the 90 % intervals) over the 2 predictions that both")) << both;
+  all.predicted = {false, true};
+  const std::string one = ranking_verdict(ranking_of(all));
+  EXPECT_TRUE(
+      one.starts_with("A (measured) is fastest on average: 2.00 × as fast as B (predicted)"))
+      << one;
+  all = times_of({{1, 1.01}, {1, 1.01}});
+  all.predicted = {true, true};
+  const std::string tie = ranking_verdict(ranking_of(all));
+  EXPECT_TRUE(tie.starts_with("A and B are predicted to tie: their 90 % intervals overlap."))
+      << tie;
+}
+
+TEST(Ranking, SaysWhereTimesHaveNoInterval) {
+  SideBySide all = times_of({{1, 2}});
+  all.rows[0].times[1]->low = {};
+  EXPECT_EQ(ranking_verdict(ranking_of(all)),
+            "A is fastest: 2.00 × as fast as B in the 1 measurement that both have. Some of these "
+            "times have no interval, so that the difference may be chance.");
 }
 
 TEST(Ranking, SaysWhichColumnsShareTooFewRows) {
   const Ranking ranking = ranking_of(times_of({{1, 2, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 2}}));
   EXPECT_EQ(ranking.unranked.size(), 2U);
   EXPECT_EQ(ranking.unranked[0].shared, 0U);
-  EXPECT_TRUE(ranking_verdict(ranking).starts_with(
-      "A is the fastest everywhere, over 2 of 3 measurements, which 2 of 4 columns have: "))
+  EXPECT_TRUE(contains(ranking_verdict(ranking),
+                       "2 of 4 columns have too few of these times to be ranked."))
       << ranking_verdict(ranking);
 }
 
@@ -393,7 +440,8 @@ TEST(SideBySide, TakesPredictionsAsAColumn) {
       predicted.predicted.front().axes.at("batch");
   const SideBySide all = side_by_side({measured, predicted});
   ASSERT_EQ(all.rows.size(), 1U);
-  EXPECT_EQ(all.rows[0].times[1], curve.front().time.total);
+  EXPECT_EQ(all.rows[0].times[1].value().time, curve.front().time.total);
+  EXPECT_TRUE(all.rows[0].times[1].value().low);
   EXPECT_EQ(all.timings.back().device, curve.front().run.cluster);
   EXPECT_EQ(all.timings.back().basis, "predicted");
   EXPECT_EQ(all.alone, curve.size() - 1);
