@@ -56,7 +56,8 @@ std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
 
 /// "message_crossover": the fastest algorithm of each collective by size and ranks, from "comm"
 /// rows with the messages of training. Cells are pale where the 95 % interval of another overlaps.
-/// At most 4 maps. Absent unless several algorithms ran at two sizes or numbers of ranks.
+/// Draws at most 4 maps; its table has all. Absent unless several algorithms ran at two sizes or
+/// numbers of ranks.
 std::optional<Figure> message_crossover(std::span<const ResultFile> results);
 
 /// "crossover": the same of convolutions, by filter and image, a map for each pass. Where several

@@ -37,10 +37,46 @@ TEST(MessageCrossover, ShowsWhichAlgorithmIsFastestWhere) {
   EXPECT_EQ(cell(figure->data, 0, "times as long"), "2.00");
   EXPECT_EQ(cell(figure->data, 1, "fastest"), "ring");
   EXPECT_EQ(cell(figure->data, 1, "ranks"), "2 ranks");
-  EXPECT_TRUE(contains(cell(figure->data, 2, "fastest"), " (tie)"));
+  EXPECT_EQ(cell(figure->data, 0, "ties with"), "");
+  EXPECT_NE(cell(figure->data, 2, "ties with"), "");
+  EXPECT_TRUE(contains(cell(figure->data, 0, "its 95 % interval"), "20.0"));
   EXPECT_TRUE(contains(figure->svg, ">recursive<"));
   EXPECT_TRUE(contains(figure->svg, ">ring<"));
   EXPECT_TRUE(contains(figure->svg, "recursive_doubling takes 3.00 times as long"));
+  EXPECT_TRUE(contains(figure->title, "Pale cells are ties: the 95 % interval of another"));
+}
+
+TEST(MessageCrossover, MarksNarrowCellsByALetterOfALegend) {
+  std::vector<Measurement> rows;
+  for (int i = 0; i < 20; ++i) {
+    rows.push_back(reduced("ring", 2, 1 << i, i % 2 == 0 ? 1e-5 : 3e-5));
+    rows.push_back(reduced("recursive_doubling", 2, 1 << i, 2e-5));
+  }
+  const ResultFile file = samples::file("comm", rows);
+  const auto figure = message_crossover(std::span(&file, 1));
+  ASSERT_TRUE(figure);
+  EXPECT_FALSE(contains(figure->svg, ">recur<")) << "a name that is cut";
+  EXPECT_TRUE(contains(figure->svg, ">A<"));
+  EXPECT_TRUE(contains(figure->svg, ">A: recursive doubling<"));
+  EXPECT_TRUE(contains(figure->svg, ">B: ring<")) << "names of four letters do not fit either";
+}
+
+TEST(MessageCrossover, SaysHowManyMapsItDoesNotDraw) {
+  std::vector<Measurement> rows;
+  for (const char* collective : {"a", "b", "c", "d", "e"}) {
+    for (const double bytes : {1024.0, 2048.0}) {
+      for (const char* algorithm : {"ring", "tree"}) {
+        rows.push_back(reduced(algorithm, 2, bytes, *algorithm == 'r' ? 1e-5 : 2e-5));
+        rows.back().axes["waiting"] = collective;
+      }
+    }
+  }
+  const ResultFile file = samples::file("comm", rows);
+  const auto figure = message_crossover(std::span(&file, 1));
+  ASSERT_TRUE(figure);
+  EXPECT_TRUE(contains(figure->title, "4 of 5 maps are drawn; the table of numbers has all."))
+      << figure->title;
+  EXPECT_EQ(figure->data.rows.size(), 10U);
 }
 
 TEST(MessageCrossover, NeedsTwoPlacesWithSeveralAlgorithms) {
@@ -74,6 +110,7 @@ TEST(ConvolutionCrossover, JoinsShapesOfACellByTheirGeometricMean) {
   EXPECT_EQ(cell(figure->data, 1, "filter"), "3 × 3");
   EXPECT_TRUE(contains(cell(figure->data, 1, "fastest"), "native winograd_f4"));
   EXPECT_EQ(cell(figure->data, 1, "times as long"), "1.50");  // √(1·9) over √(2·2)
+  EXPECT_TRUE(contains(figure->title, "geometric means"));
   EXPECT_FALSE(convolution_crossover({}));
 }
 
