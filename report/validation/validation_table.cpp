@@ -130,12 +130,17 @@ std::string order_clause(const Validation& validation, const Limits& limits) {
         "a rank correlation of {:.2f}, median of {} (least {:.2f})", median(all.correlations),
         counted(std::ssize(all.correlations), "training"), std::ranges::min(all.correlations));
   }
+  const std::string pairs =
+      all.pairs_apart == 0
+          ? "No two schedules differ beyond their measured 95 % intervals."
+          : fmt::format(
+                "Of {} whose measured 95 % intervals are apart, {} predicted in that order.",
+                counted(all.pairs_apart, "pair"),
+                all.pairs_right == 1 ? "1 is" : fmt::format("{} are", all.pairs_right));
   return fmt::format(
-      " The order of schedules, predicted against measured, has {}; of {} apart by what was "
-      "measured {} predicted so; choosing the schedule predicted fastest loses {} at most.{}",
-      correlations, counted(all.pairs_apart, "pair"),
-      all.pairs_right == 1 ? "1 is" : fmt::format("{} are", all.pairs_right),
-      percent(all.most_lost), order_limit_clause(validation, limits));
+      " The order of schedules, predicted against measured, has {}. {} The schedule predicted "
+      "fastest takes at most {} longer than the one measured fastest.{}",
+      correlations, pairs, percent(all.most_lost), order_limit_clause(validation, limits));
 }
 
 /// Whether a table must name the links of a run.

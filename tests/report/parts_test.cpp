@@ -58,8 +58,7 @@ TEST(TimeTables, HaveAlgorithmsSideBySideAndTheLeadOfTheFastest) {
 
 TEST(FastestSentence, CountsWhereAnAlgorithmIsFastest) {
   EXPECT_EQ(fastest_sentence(std::vector{samples::algorithms()}),
-            "The fastest algorithm of 2 measured cases (layer, pass and batch): native winograd_f4 "
-            "at 2.");
+            "native winograd_f4 is fastest in 2 of 2 measured cases (layer, pass and batch).");
   EXPECT_TRUE(contains(fastest_sentence({}), "none ran"));
 }
 
@@ -70,7 +69,7 @@ TEST(FastestSentence, SaysWhereNotAllAlgorithmsWereMeasured) {
   file.measurements.push_back(more);
   std::vector files{file};
   EXPECT_TRUE(fastest_sentence(files).ends_with(
-      ". At all of them some algorithms that were measured elsewhere were not, and may be faster."))
+      ". All cases lack algorithms that were measured in others, and that may be faster."))
       << fastest_sentence(files);
   const Table table = algorithms_table(files, KernelStudy(files));
   EXPECT_EQ(cell(table, 0, "algorithm"), "native fft");
@@ -81,7 +80,7 @@ TEST(FastestSentence, SaysWhereNotAllAlgorithmsWereMeasured) {
   EXPECT_EQ(cell(table, 1, "not measured at"), "2");
   // Measured with other caches only, the others are no rivals.
   files.front().measurements.back().axes["cache"] = "hot";
-  EXPECT_TRUE(fastest_sentence(files).ends_with(" at 2, native fft_tiled at 1."))
+  EXPECT_TRUE(fastest_sentence(files).ends_with(", native fft_tiled in 1."))
       << fastest_sentence(files);
   EXPECT_EQ(cell(algorithms_table(files, KernelStudy(files)), 0, "not measured at"), "0");
 }
@@ -108,7 +107,7 @@ TEST(Leaders, AreNotToldFromSamplesTooFewForAnInterval) {
   ResultFile file = samples::algorithms();
   file.measurements = {sole, known};
   EXPECT_TRUE(contains(fastest_sentence(std::vector{file}),
-                       ": not known at 1 (no 95 % interval of fewer than 6 samples)."));
+                       " 1 is not known, as fewer than 6 samples have no 95 % interval."));
 }
 
 TEST(Leaders, AreThoseWhoseIntervalsOverlapTheFastest) {
@@ -132,8 +131,8 @@ TEST(FastestSentence, CountsTiesApart) {
                at(spread("im2col", 1.0, 1.2), "b"), at(spread("fft", 1.5, 1.7), "b")})};
   EXPECT_EQ(
       fastest_sentence(files),
-      "The fastest algorithm of 2 measured cases (layer, pass and batch): native im2col at 1, "
-      "a tie at 1 (95 % intervals overlap).");
+      "native im2col is fastest in 1 of 2 measured cases (layer, pass and batch). 1 is a tie, as "
+      "95 % intervals overlap.");
   const Table table = algorithms_table(files, KernelStudy(files));
   EXPECT_EQ(cell(table, 0, "algorithm"), "native fft");
   EXPECT_EQ(cell(table, 0, "fastest at"), "0");
