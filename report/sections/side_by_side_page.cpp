@@ -28,7 +28,7 @@ std::string range_text(const Standing& one, const Ranking& ranking) {
 }
 
 /// "0.94 to 1.07 ×"; "–" without an interval.
-std::string interval_text(const Standing& one) {
+std::string standing_interval(const Standing& one) {
   if (!one.low || !one.high) return "–";
   return fmt::format("{} to {}", significant(*one.low, 3), times_text(*one.high));
 }
@@ -65,7 +65,7 @@ Table ranked_table(const Ranking& ranking) {
                           {basis_text(one)},
                           {place_text(one, ranking)},
                           {times_text(one.ratio)},
-                          {interval_text(one)},
+                          {standing_interval(one)},
                           {range_text(one, ranking)},
                           {std::to_string(one.fastest)},
                           {std::to_string(ranking.compared)}});
@@ -110,7 +110,7 @@ std::vector<Tile> ranking_tiles(const Ranking& ranking) {
     tiles.push_back(
         {one.column, times_text(one.ratio),
          fmt::format("{}; {}; fastest in {} of {}", basis_text(one),
-                     one.low ? interval_name(ranking) + " " + interval_text(one) : "no interval",
+                     one.low ? interval_name(ranking) + " " + standing_interval(one) : "no interval",
                      one.fastest, ranking.compared),
          Tone::plain});
   }
