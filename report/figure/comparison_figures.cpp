@@ -23,7 +23,7 @@ using regression::history_shape_name;
 using regression::HistorySegment;
 
 constexpr std::size_t most_forest_rows = 60;
-constexpr double left_of_forest = 268;  ///< names of metrics, px
+constexpr double left_of_forest = 304;  ///< names of metrics, px
 constexpr std::string_view axis_name = "change (+ = worse)";
 
 /// Ticks of ratios as signed percentages.
@@ -49,7 +49,7 @@ std::string_view colour_of(const ForestRow& row) {
 }
 
 void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, double y) {
-  canvas.text({left_of_forest - 8, y + 4}, cut_to_width(row.name, 34), Anchor::end);
+  canvas.text({left_of_forest - 8, y + 4}, cut_to_width(row.name, 40), Anchor::end);
   const double low = row.low ? x.at(as_percent(*row.low)) : x.from;
   const double high = row.high ? x.at(as_percent(*row.high)) : x.to;
   canvas.line({low, y}, {high, y}, "axis");

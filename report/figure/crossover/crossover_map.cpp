@@ -150,33 +150,51 @@ std::string cell_title(const CrossoverMap& map, std::size_t row, std::size_t col
                      second);
 }
 
-/// Draws maps below one another, and notes which algorithms have a mark in place of their name.
+/// Draws maps below one another, under a legend of the marks that stand for names.
 class MapDrawing {
  public:
   MapDrawing(Canvas& canvas, const ShownAlgorithms& shown) : canvas_(&canvas), shown_(&shown) {}
 
-  /// Returns the y below the maps and the legend of their marks.
+  /// Returns the y below the maps.
   double draw(std::span<const CrossoverMap> maps) {
-    for (const CrossoverMap& map : maps) draw_map(map);
-    if (marked_.empty()) return y_;
-    std::vector<LegendEntry> entries;
-    for (const auto& [colour, one] : marked_) {
-      entries.push_back({fmt::format("{}: {}", one->mark, one->name), fill_class(colour)});
+    std::map<std::size_t, LegendEntry> marked;  // by colour
+    for (const CrossoverMap& map : maps) add_marked(map, marked);
+    if (!marked.empty()) {
+      std::vector<LegendEntry> entries;
+      for (const auto& [colour, entry] : marked) entries.push_back(entry);
+      y_ = draw_legend(*canvas_, {4, 12}, figure_width - 8, entries);
     }
-    return draw_legend(*canvas_, {4, y_ + 8}, figure_width - 8, entries);
+    for (const CrossoverMap& map : maps) draw_map(map);
+    return y_;
   }
 
  private:
+  /// The algorithms whose name some cells have no room for.
+  void add_marked(const CrossoverMap& map, std::map<std::size_t, LegendEntry>& marked) {
+    set_cell_width(map);
+    for (std::size_t row = 0; row < map.rows.size(); ++row) {
+      for (const CellRun& run : runs_of(map, row)) {
+        const Shown& one = shown_->at(run.winner->name);
+        if (!lines_within(one.name, width_of(run)).empty()) continue;
+        marked[one.colour] = {fmt::format("{}: {}", one.mark, one.name), fill_class(one.colour)};
+      }
+    }
+  }
+
+  void set_cell_width(const CrossoverMap& map) {
+    constexpr double widest_cell = 90;
+    cell_width_ = std::min(
+        widest_cell, (figure_width - left_of_cells - 10) / static_cast<double>(map.columns.size()));
+  }
+
   void draw_map(const CrossoverMap& map) {
     constexpr std::size_t widest_title = 82;
-    constexpr double widest_cell = 90;
     std::istringstream title(wrapped(map.title, widest_title, 0));
     for (std::string line; std::getline(title, line); y_ += line_height) {
       canvas_->text({4, y_ + 12}, line, Anchor::start, "bold");
     }
     y_ += 22 - line_height;
-    cell_width_ = std::min(
-        widest_cell, (figure_width - left_of_cells - 10) / static_cast<double>(map.columns.size()));
+    set_cell_width(map);
     for (std::size_t row = 0; row < map.rows.size(); ++row, y_ += row_height) {
       draw_row_name(*canvas_, map.rows[row], y_);
       draw_cells(map, row);
@@ -187,6 +205,10 @@ class MapDrawing {
 
   [[nodiscard]] double x_of(std::size_t column) const {
     return left_of_cells + cell_width_ * static_cast<double>(column);
+  }
+
+  [[nodiscard]] double width_of(const CellRun& run) const {
+    return x_of(run.last + 1) - x_of(run.first);
   }
 
   void draw_cells(const CrossoverMap& map, std::size_t row) {
@@ -206,12 +228,8 @@ class MapDrawing {
   /// The name of the winner of neighbouring cells, or its mark where they are too narrow.
   void draw_name(const CellRun& run) {
     const Shown& one = shown_->at(run.winner->name);
-    const double width = x_of(run.last + 1) - x_of(run.first);
-    std::vector<std::string> lines = lines_within(one.name, width);
-    if (lines.empty()) {
-      lines = {one.mark};
-      marked_[one.colour] = &one;
-    }
+    std::vector<std::string> lines = lines_within(one.name, width_of(run));
+    if (lines.empty()) lines = {one.mark};
     const double middle = (x_of(run.first) + x_of(run.last + 1)) / 2;
     draw_lines(*canvas_, {middle, y_ + row_height / 2}, lines, Anchor::middle);
   }
@@ -234,7 +252,6 @@ class MapDrawing {
   const ShownAlgorithms* shown_;
   double y_ = 0;
   double cell_width_ = 0;
-  std::map<std::size_t, const Shown*> marked_ = {};  ///< by colour
 };
 
 Table winners_table(std::span<const CrossoverMap> maps, const MapWords& words) {
