@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
@@ -52,6 +54,26 @@ void expect_rows(const Json& answer) {
   const std::string schema = answer.value("schema", "");
   if (schema != "dlscale.parallel_memory" && !schema.starts_with("dlscale.stages_")) return;
   for (const Json& plan : answer.at("plans")) expect_list(plan, "stages");
+}
+
+/// Throws ConfigError unless times of iterations and trainings, rates, speed-ups and ranks are above
+/// 0, at any depth.
+void expect_above_zero(const Json& answer) {
+  constexpr std::array<std::string_view, 11> keys{
+      "t_iter_s",  "t_iter_high_s", "images_per_s", "tokens_per_s", "samples_per_s",
+      "speedup",   "speedup_high",  "training_s",   "ranks",        "time_to_train_s",
+      "with_failures_s"};
+  std::vector<const Json*> open{&answer};  // not by recursion: files may nest without end
+  while (!open.empty()) {
+    const Json& object = *open.back();
+    open.pop_back();
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_structured()) open.push_back(&value);
+      if (!value.is_number() || std::ranges::find(keys, key) == keys.end()) continue;
+      if (value.get<double>() > 0) continue;
+      throw ConfigError(fmt::format("its \"{}\" is {}, not above 0", key, value.dump()));
+    }
+  }
 }
 
 /// The message of the parser without its number: "[json.exception.out_of_range.403] ".
@@ -105,6 +127,7 @@ AnswerPage page_of_answer(const std::string& text, const std::string& file, cons
   try {
     const Json answer = Json::parse(text);
     expect_rows(answer);
+    expect_above_zero(answer);
     AnswerPage made = make(answer);
     shorten(made, file);
     made.document.lead = made.page.verdict;

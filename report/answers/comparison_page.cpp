@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
@@ -101,9 +102,12 @@ std::map<std::string, std::string> short_names(const std::vector<std::string>& n
   return result;
 }
 
+/// The key of a row, with its series unless that is a time. Throws ConfigError for a key without a
+/// word, since its first one names the benchmark.
 std::string full_name(const Json& row) {
   const auto series = row.at("series").get<std::string>();
   const auto key = row.at("key").get<std::string>();
+  if (words_of(key).empty()) throw ConfigError("the \"key\" of a row is empty");
   return series == "time" || series == "t_iter" ? key : key + " " + series;
 }
 

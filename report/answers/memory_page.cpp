@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
@@ -63,6 +64,14 @@ bool is_kind(std::string_view key) {
   return key.ends_with(ending);
 }
 
+/// The verdict of a training or plan. Throws ConfigError if it is empty, since rows without one are
+/// of stages.
+std::string verdict_in(const Json& one) {
+  auto verdict = one.at("fits").get<std::string>();
+  if (verdict.empty()) throw ConfigError("its \"fits\" is empty");
+  return verdict;
+}
+
 /// The kinds of an object in its order, under the names of its tables: "optimiser" for the sum of
 /// "main_weights_bytes" and "moments_bytes".
 std::vector<figure::StackPart> kinds_of(const Json& object,
@@ -103,7 +112,7 @@ MemoryRow row_of_training(const Json& one) {
           number_in(one, "least_bytes"),
           number_in(one, "most_bytes"),
           one.at("memory_bytes").get<double>(),
-          one.at("fits").get<std::string>(),
+          verdict_in(one),
           "",
           whole_of(one)};
 }
@@ -118,7 +127,7 @@ MemoryRow row_of_plan(const Json& plan) {
           number_in(plan, "memory_low_bytes"),
           number_in(plan, "memory_high_bytes"),
           plan.at("device_memory_bytes").get<double>(),
-          plan.at("fits").get<std::string>(),
+          verdict_in(plan),
           framework_clause(plan)};
 }
 
@@ -148,6 +157,7 @@ void append_stages(std::vector<MemoryRow>& all, const Json& plan) {
       *known = std::move(stage);
     }
   }
+  if (rows.empty()) throw ConfigError("its list \"stages\" is empty");
   if (rows.size() == 1) rows.front().name = "each rank";
   MemoryRow& fullest = *std::ranges::max_element(rows, {}, &MemoryRow::total);
   const MemoryRow whole = row_of_plan(plan);

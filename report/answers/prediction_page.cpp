@@ -321,14 +321,18 @@ std::vector<Tile> prediction_tiles(const Json& row) {
            Tone::plain}};
 }
 
-/// Whether all parts have times from these sources (time_source_name()).
+/// Whether all parts have times from these sources (time_source_name()). A row that names no source
+/// rests on none.
 bool rests_only_on(const Json& rows, std::initializer_list<std::string_view> sources) {
   for (const Json& row : rows) {
+    bool is_named = false;
     for (const Json& source : row.at("basis")) {
       if (!source.is_string()) continue;
       const auto name = source.get<std::string>();
       if (std::ranges::find(sources, name) == sources.end()) return false;
+      is_named = true;
     }
+    if (!is_named) return false;
   }
   return true;
 }

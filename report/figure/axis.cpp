@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/display_width.hpp"
+#include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
 
 namespace dlscale::report::figure {
@@ -60,6 +61,7 @@ std::vector<Tick> linear_ticks(const Scale& scale) {
 }
 
 std::vector<Tick> decade_ticks(const Scale& scale) {
+  EXPECT(scale.low > 0);
   const bool few = scale.high / scale.low < 1e3;
   std::vector<Tick> ticks;
   const auto last = std::llround(std::floor(std::log10(scale.high)));

@@ -29,7 +29,7 @@ struct Tick {
 
 /// About five ticks at steps of 1, 2 or 5 times a power of ten.
 std::vector<Tick> linear_ticks(const Scale& scale);
-/// Ticks at powers of ten, with 2 and 5 times them if there are few.
+/// Ticks at powers of ten, with 2 and 5 times them if there are few. Requires low > 0.
 std::vector<Tick> decade_ticks(const Scale& scale);
 /// Ticks of sizes in bytes at powers of 16: "1 KiB", "16 KiB", "256 KiB".
 std::vector<Tick> size_ticks(const Scale& scale);

@@ -1,7 +1,9 @@
 #include "report/figure/speedup_lines.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,10 +19,33 @@ constexpr double right_of_lines = 172;
 
 using Lines = std::span<const SpeedupLine>;
 
+/// A point without what a logarithmic axis cannot show: ends of 0 or below.
+SpeedupPoint drawable(SpeedupPoint point) {
+  for (std::optional<double>* end : {&point.low, &point.high}) {
+    if (*end && !(**end > 0)) end->reset();
+  }
+  return point;
+}
+
+/// The points above 0 of these lines.
+std::vector<SpeedupLine> drawable(Lines lines) {
+  std::vector<SpeedupLine> all(lines.begin(), lines.end());
+  for (SpeedupLine& line : all) {
+    for (auto* points : {&line.points, &line.measured}) {
+      std::erase_if(*points, [](const SpeedupPoint& point) {
+        return point.ranks <= 0 || !(point.speedup > 0);
+      });
+      std::ranges::transform(*points, points->begin(),
+                             [](const SpeedupPoint& point) { return drawable(point); });
+    }
+  }
+  return all;
+}
+
 /// The point and the ends of its interval.
 std::vector<double> ends_of(const SpeedupPoint& point) {
   std::vector<double> values{point.speedup};
-  if (point.low && *point.low > 0) values.push_back(*point.low);
+  if (point.low) values.push_back(*point.low);
   if (point.high) values.push_back(*point.high);
   return values;
 }
@@ -58,7 +83,7 @@ void draw_line(Canvas& canvas, const Frame& frame, const SpeedupLine& line, std:
   for (const SpeedupPoint& point : line.points) {
     const double x = frame.x.at(point.ranks);
     middle.push_back({x, frame.y.at(point.speedup)});
-    if (!point.low || !point.high || *point.low <= 0) continue;
+    if (!point.low || !point.high) continue;
     band.push_back({x, frame.y.at(*point.low)});
     back.push_back({x, frame.y.at(*point.high)});
   }
@@ -162,7 +187,8 @@ std::vector<Tick> rank_ticks(Lines lines) {
 }  // namespace
 
 std::optional<Figure> speedup_lines(Lines lines) {
-  const Lines shown = lines.first(std::min(lines.size(), most_lines));
+  const std::vector<SpeedupLine> shown =
+      drawable(lines.first(std::min(lines.size(), most_lines)));
   const auto is_short = [](const SpeedupLine& line) { return line.points.size() < 2; };
   if (shown.empty() || std::ranges::any_of(shown, is_short)) return {};
   Canvas canvas(figure_width, 350);

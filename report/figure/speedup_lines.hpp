@@ -27,7 +27,8 @@ struct SpeedupLine {
 /// "speedup": predicted speed-up against ranks with its 90 % interval as a band, measured points
 /// with their 95 % interval, the ideal line, and the number of ranks from which communication
 /// bounds the first line. Each line ends at its name, speed-up and efficiency. Both axes are
-/// logarithmic. Draws at most 6 lines. Absent without a line of two points.
+/// logarithmic. Draws at most 6 lines, and only points above 0. Absent without a line of two
+/// points.
 std::optional<Figure> speedup_lines(std::span<const SpeedupLine> lines);
 
 }  // namespace dlscale::report::figure
