@@ -32,7 +32,8 @@ struct MemoryRow {
   double device = 0;        ///< bytes that a process can allocate; 0 if unknown
   std::string fits = {};    ///< empty for stages that are not the fullest of their plan
   std::string caveat = {};  ///< framework_clause()
-  double whole = 0;         ///< least bytes that any batch needs; 0 if unknown
+  double states = 0;        ///< bytes of parameters and states; 0 if unknown
+  double least_states = 0;  ///< the least that these may take; 0 if unknown
 };
 
 /// A change by which a plan fits.
@@ -98,10 +99,11 @@ std::string shown_of_network(std::string_view kind) {
   return std::string(kind == "next batch" ? "input" : kind);
 }
 
-/// The least for parameters and states together; 0 in answers of earlier versions.
-double whole_of(const Json& one) {
-  const auto states = number_in(one, "least_states_bytes");
-  return states ? one.at("parameters_bytes").get<double>() + *states : 0;
+/// Parameters and states by that key together; 0 in answers of earlier versions.
+double with_parameters(const Json& one, const char* key) {
+  const auto parameters = number_in(one, "parameters_bytes");
+  const auto states = number_in(one, key);
+  return parameters && states ? *parameters + *states : 0;
 }
 
 MemoryRow row_of_training(const Json& one) {
@@ -114,7 +116,8 @@ MemoryRow row_of_training(const Json& one) {
           one.at("memory_bytes").get<double>(),
           verdict_in(one),
           "",
-          whole_of(one)};
+          with_parameters(one, "states_bytes"),
+          with_parameters(one, "least_states_bytes")};
 }
 
 MemoryRow row_of_plan(const Json& plan) {
@@ -207,7 +210,7 @@ bool does_fit(const MemoryRow& row) {
 
 /// Whether a rank cannot hold the network with any batch.
 bool is_never_fitting(const MemoryRow& row) {
-  return row.device > 0 && row.whole > row.device;
+  return row.device > 0 && row.least_states > row.device;
 }
 
 /// The row that answers: the largest batch that fits, the plan that needs least; if none fits, what
@@ -402,10 +405,13 @@ std::string verdict_of_several(const MemoryAnswer& all, const MemoryRow& row, st
 
 std::string memory_verdict(const MemoryAnswer& all, const MemoryRow& row) {
   if (is_never_fitting(row)) {
+    const bool may_be_less = row.states > row.least_states;
     return fmt::format(
-        "No, with any batch: parameters and states alone take {} or more, and a rank can allocate "
-        "{}. Ranks have to share the network by a parallel plan.",
-        gigabytes(row.whole), gigabytes(row.device));
+        "No, with any batch: parameters and states alone take {}{}, and a rank can allocate {}. "
+        "Ranks have to share the network by a parallel plan.",
+        gigabytes(std::max(row.states, row.least_states)),
+        may_be_less ? fmt::format(" (at the very least {})", gigabytes(row.least_states)) : "",
+        gigabytes(row.device));
   }
   const std::vector<MemoryRow> judged = judged_of(all.rows);
   if (judged.size() == 1) return verdict_of_one(all, row);

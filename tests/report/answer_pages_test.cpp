@@ -222,11 +222,13 @@ TEST(MemoryPage, NamesKindsAsTablesDo) {
 TEST(MemoryPage, SaysThatNoBatchFits) {
   nlohmann::json training = memory_of_batch(32);
   training["parameters_bytes"] = 4e9;
+  training["states_bytes"] = 8e9;
   training["least_states_bytes"] = 5e9;
   const nlohmann::json answer{{"schema", "dlscale.memory"}, {"trainings", {training}}};
   EXPECT_EQ(memory_page(answer.dump(), "memory.json").page.verdict,
-            "No, with any batch: parameters and states alone take 9.00 GB or more, and a rank can "
-            "allocate 1.00 GB. Ranks have to share the network by a parallel plan.");
+            "No, with any batch: parameters and states alone take 12.0 GB (at the very least 9.00 "
+            "GB), and a rank can allocate 1.00 GB. Ranks have to share the network by a parallel "
+            "plan.");
 }
 
 Page memory_of_batches(std::initializer_list<int> batches) {
