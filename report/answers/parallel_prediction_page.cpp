@@ -75,12 +75,11 @@ std::string throughput_text(const Json& plan) {
   return fmt::format("{} {}", rate_text(rate_of(plan)), words_of(plan).samples);
 }
 
-/// Whether the plan fits the device, as a clause.
-std::string fit_clause(const Json& plan) {
-  const auto fits = plan.at("fits").get<std::string>();
-  if (fits == "yes") return "it fits the memory";
-  if (fits == "unknown") return "whether it fits is unknown";
-  return fits == "no" ? "it does not fit the memory" : "it may not fit the memory";
+/// Whether the plan fits the device, as a clause; empty if it does not, with which verdicts begin.
+std::string fit_clause(const std::string& fits) {
+  if (fits == "no") return "";
+  if (fits == "yes") return "; it fits the memory";
+  return fits == "unknown" ? "; whether it fits is unknown" : "; it may not fit the memory";
 }
 
 Tile memory_tile(const Json& plan) {
@@ -200,20 +199,25 @@ std::vector<Table> stage_tables(const Json& plans) {
   return tables;
 }
 
+/// The words before the fastest plan that fits, or before the fastest if none does.
+std::string opening_of_plans(bool is_single, const std::string& fits) {
+  if (is_single) return fits == "no" ? "Does not fit: by" : "By";
+  if (fits == "yes") return "Fastest of those that fit is";
+  return fits == "no" ? "None fits; fastest is" : "None surely fits; fastest of those that may is";
+}
+
 /// The fastest plan that fits; with several plans it is named, or it is said that none does.
 std::string verdict_of_plans(const Json& plans, const Json& best) {
   const auto fits = best.at("fits").get<std::string>();
-  const char* opening = plans.size() == 1 ? "By"
-                        : fits == "yes"   ? "Fastest of those that fit is"
-                        : fits == "no"    ? "None fits; fastest is"
-                                          : "None surely fits; fastest of those that may is";
+  const bool is_single = plans.size() == 1;
   const char* interval = best.contains("t_branches_s")
                              ? " No fitted training is like it, so the interval is unknown."
                              : "";
   return fmt::format(
-      "{} {} on {}{} an iteration takes {}, {}, bound by {}; {}{}.{}", opening, plan_words(best),
-      ranks_text(best), plans.size() == 1 ? "," : ":", iteration_text(best), throughput_text(best),
-      best.at("bound").get<std::string>(), fit_clause(best), framework_clause(best), interval);
+      "{} {} on {}{} an iteration takes {}, {}, bound by {}{}{}.{}",
+      opening_of_plans(is_single, fits), plan_words(best), ranks_text(best), is_single ? "," : ":",
+      iteration_text(best), throughput_text(best), best.at("bound").get<std::string>(),
+      fit_clause(fits), framework_clause(best), interval);
 }
 
 Page page_of_plans(const Json& answer) {
