@@ -287,15 +287,24 @@ std::string choices_of(const Json& rows, const Json& best) {
   return text;
 }
 
+/// ", slower than one rank (132 images/s)" if even the high end of the speed-up is below 1.
+std::string slower_clause(const Json& row, const std::string& samples) {
+  const auto high = number_in(row, "speedup_high");
+  if (!high || *high >= 1) return "";
+  const double alone = row.at("images_per_s").get<double>() / row.at("speedup").get<double>();
+  return fmt::format(", slower than one rank ({} {}/s)", rate_text(alone), samples);
+}
+
 std::string prediction_verdict(const Json& rows, const Json& best) {
   const std::vector<RateOfRanks> rates = rates_by_ranks(rows, best);
   const RateOfRanks top = rate_of_ranks(best);
   const std::string samples = samples_of(best);
   const std::string rate = fmt::format("{} {}/s", rate_text(top.rate), samples);
   const std::string place = ranks_of(best) + choices_of(rows, best);
+  const std::string slower = slower_clause(best, samples);
   const std::string opening = rates.back().ranks > top.ranks
-                                  ? fmt::format("Fastest on {}: {},", place, rate)
-                                  : fmt::format("{} on {}:", rate, place);
+                                  ? fmt::format("Fastest on {}: {}{},", place, rate, slower)
+                                  : fmt::format("{} on {}{}:", rate, place, slower);
   const std::string interval = iteration_interval(best);
   return fmt::format("{} an iteration takes {}{}, bound by {}.{}", opening,
                      to_text(Seconds(iteration_of(best))),

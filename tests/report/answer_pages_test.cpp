@@ -92,6 +92,20 @@ TEST(PredictionPage, SaysThatMoreRanksSlowATrainingDown) {
                      "880) to 400 images/s (90 % interval 360 to 440)."));
 }
 
+TEST(PredictionPage, SaysThatOneRankIsFaster) {
+  Json answer = Json::parse(predictions());
+  Json& row = answer["predictions"].back();
+  row["images_per_s"] = 59.0;
+  row["speedup"] = 0.25;
+  row["speedup_high"] = 0.5;
+  answer["predictions"] = Json::array({row});
+  EXPECT_TRUE(contains(prediction_opening(answer).verdict,
+                       "59.0 images/s on 64 ranks, slower than one rank (236 images/s): an "))
+      << prediction_opening(answer).verdict;
+  answer["predictions"][0]["speedup_high"] = 1.5;
+  EXPECT_FALSE(contains(prediction_opening(answer).verdict, "slower than one rank"));
+}
+
 TEST(PredictionPage, NamesTheChoicesInWhichRowsDiffer) {
   Json row{{"run",
             {{"network", "vgg16"},
