@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "app/report/asked_options.hpp"
@@ -67,6 +69,22 @@ std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const json
   }
   steps.push_back(how_fast(asked_of_plan(asked, plan, plan.at("ranks"), plan.at("global_batch"))));
   return steps;
+}
+
+/// Predictions from one rank to those that were explained, or on the several that were. Absent if
+/// that is one rank alone.
+std::optional<NextStep> how_it_scales(AskedOptions asked, const json& answer) {
+  std::set<long long> ranks;
+  for (const json& one : answer.at("explanations")) {
+    ranks.insert(one.at("prediction").at("run").at("ranks").get<long long>());
+  }
+  const long long most = *ranks.rbegin();
+  if (most == 1) return {};
+  if (ranks.size() == 1) {
+    const bool is_power = std::has_single_bit(static_cast<unsigned long long>(most));
+    asked.set("ranks", fmt::format(fmt::runtime(is_power ? "1..{}:x2" : "1,{}"), most));
+  }
+  return NextStep{"See how it scales, with intervals:", asked.command("predict")};
 }
 
 /// The largest batch that fits, else the first.
@@ -182,10 +200,14 @@ std::vector<NextStep> steps_of_branches(const std::string& text) {
 std::vector<NextStep> steps_of_explanation(const std::string& text) {
   const std::optional<AskedOptions> asked = asked_of(text);
   if (!asked) return {};
-  return {{asked->has("parallel") ? "See where its time goes, with its interval:"
-                                  : "See how it scales, with intervals:",
-           asked->command("predict")},
-          what_it_keeps(*asked)};
+  std::vector<NextStep> steps;
+  if (asked->has("parallel")) {
+    steps.push_back({"See where its time goes, with its interval:", asked->command("predict")});
+  } else if (const auto scaling = how_it_scales(*asked, json::parse(text))) {
+    steps.push_back(*scaling);
+  }
+  steps.push_back(what_it_keeps(*asked));
+  return steps;
 }
 
 std::vector<NextStep> steps_of_details(const std::string& text) {

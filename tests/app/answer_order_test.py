@@ -25,6 +25,7 @@ ANSWERS = [
     ([*LLM, "--memory"], r"each rank needs .* \(90 % interval .* to .*\) of "),
     ([*LLM, "--explain"], "on 16 ranks by data=8, tensor=2"),
     (STAGES, r"^By .* on 8 ranks, an iteration takes .* \(90 % interval "),
+    (["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--parallel", "micro_batch=1"], "^Does not fit: by .* on 64 ranks, "),
     ([*STAGES, "--memory"], None),
     (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--epochs", 90, "--batch", "64,128"], r"epochs take .* \(90 % interval .* to .*\)\."),
     (["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 8, "--parallel", "tensor=2,stages=1"], r"^Best by time on 8 GPUs .* data=4, tensor=2.* an iteration takes .*\(90 % interval "),
@@ -92,6 +93,16 @@ class AnswerOrder(ProgramTest):
             self.assertIn("--set", command)
             self.assertNotIn("--limits", command)
             self.assertEqual(run(*command).returncode, 0, command)
+
+    def test_an_explanation_offers_ranks_that_show_how_it_scales(self):
+        for ranks, offered in ((8, "1..8:x2"), (12, "1,12"), ("2,8", "2,8"), (1, None)):
+            with self.subTest(ranks=ranks):
+                text = self.ask([*CNN, "--ranks", ranks, "--explain"])
+                self.assertEqual("See how it scales" in text, offered is not None)
+                if offered:
+                    command = self.commands(text)[0]
+                    self.assertEqual(command[command.index("--ranks") + 1], offered)
+                    self.assertEqual(run(*command).returncode, 0, command)
 
     def test_verbs_that_measure_say_what_to_do_next(self):
         conv = pathlib.Path(self.root).resolve() / "results/epyc-2vcpu/2026-11-22-conv/vgg16.jsonl.gz"
