@@ -152,6 +152,7 @@ std::optional<Figure> changes_figure(const Explained& one) {
                            "samples a second, × those of now (higher is better)", ""};
   bars.unit = "×";
   bars.factor = 1;
+  bars.remarks = "fits";
   bars.bars.push_back({"", "now", {{"samples a second", 1}}});
   for (const ExplainedChange& change : helpful(one)) {
     if (!change.gain) continue;

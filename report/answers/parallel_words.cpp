@@ -74,12 +74,16 @@ Badge sheet_badge(const Json& answer, const Json& plan) {
   const std::string basis =
       is_measured(answer) ? "data sheets and published trainings, moved by your measured points"
                           : "data sheets and published trainings; nothing was measured here";
-  const double time = plan.at("t_iter_s").get<double>();
-  const auto low = number_in(plan, "t_iter_low_s");
-  const auto high = number_in(plan, "t_iter_high_s");
-  if (!low || !high || *high > 1.5 * time || *low < 0.5 * time) {
+  return interval_badge(basis, "the iteration",
+                        {plan.at("t_iter_s").get<double>(), number_in(plan, "t_iter_low_s"),
+                         number_in(plan, "t_iter_high_s")});
+}
+
+Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time) {
+  const auto [seconds, low, high] = time;
+  if (!low || !high || *high > 1.5 * seconds || *low < 0.5 * seconds) {
     return {Tone::bad, "Doubtful",
-            basis + ", and the interval is wider than half of the iteration."};
+            fmt::format("{}, and the interval is wider than half of {}.", basis, what)};
   }
   return {Tone::caution, "Usable", basis + "."};
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,19 @@ std::string framework_clause(const Json& plan);
 /// "27.99 GB".
 std::string gigabytes(double bytes);
 
-/// Usable, or doubtful if an end of the interval is farther than half of the iteration.
-/// It says whether points were measured, and is of one `plan` of the answer.
+/// A time and the ends of its interval, in s.
+struct TimeRange {
+  double seconds = 0;
+  std::optional<double> low = {};
+  std::optional<double> high = {};
+};
+
+/// Usable by that basis; doubtful if an end of the interval of the time, "the iteration", is
+/// unknown or farther than half of it.
+Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time);
+
+/// interval_badge() of the iteration of one `plan` of the answer. It says whether points were
+/// measured.
 Badge sheet_badge(const Json& answer, const Json& plan);
 
 /// Whether the options of an answer name measured points.

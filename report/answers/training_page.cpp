@@ -33,7 +33,10 @@ struct WholeTraining {
   Json cost = nullptr;              ///< of failures, checkpoints, energy and price
   std::optional<double> rate = {};  ///< samples a second
   bool is_covered = true;           ///< whether the epochs come from similar batches
-  bool fits = true;                 ///< as far as the answer says
+  bool is_looked_up = false;        ///< whether the epochs are those of a target
+  std::optional<bool> fits = {};    ///< probably; absent if the answer does not say
+
+  [[nodiscard]] bool may_not_fit() const { return fits && !*fits; }
 };
 
 /// "34.7 epochs to imagenet-75.9", "90 epochs", "1T tokens".
@@ -60,6 +63,7 @@ WholeTraining by_prediction(const Json& answer, const Json& one) {
                          length_text(answer, one)};
   training.rate = prediction.at("images_per_s").get<double>();
   training.is_covered = one.at("epochs_covered").get<bool>();
+  training.is_looked_up = !number_in(answer, "tokens") && answer.at("target").is_string();
   const auto cost = one.find("cost");
   if (cost == one.end()) {
     set_time(one, "training", training);
@@ -80,7 +84,7 @@ WholeTraining by_cost(const Json& one) {
     }
   }
   training.cost = one;
-  training.fits = one.value("fits", true);
+  if (const auto fits = one.find("fits"); fits != one.end()) training.fits = fits->get<bool>();
   set_time(one, "with_failures", training);
   return training;
 }
@@ -95,8 +99,9 @@ std::vector<WholeTraining> trainings_of(const Json& answer) {
 
 /// The quickest of those that fit, else of all.
 const WholeTraining& quickest(const std::vector<WholeTraining>& trainings) {
-  return *std::ranges::min_element(
-      trainings, {}, [](const WholeTraining& one) { return std::pair(!one.fits, one.seconds); });
+  return *std::ranges::min_element(trainings, {}, [](const WholeTraining& one) {
+    return std::pair(one.may_not_fit(), one.seconds);
+  });
 }
 
 /// "1.150 hours to 1.693 hours"; empty without an interval.
@@ -115,15 +120,25 @@ std::string subject_words(const WholeTraining& one) {
   return words;
 }
 
-std::string training_verdict(const std::vector<WholeTraining>& all, const WholeTraining& best) {
+/// "Quickest of the 2 of 3 trainings that fit, gpt on dgx by tensor=4: "; empty for one training.
+std::string choice_text(const std::vector<WholeTraining>& all, const WholeTraining& best) {
+  if (all.size() == 1) return "";
   const auto has_subject = [&best](const WholeTraining& one) {
     return one.subject == best.subject;
   };
-  std::string text;
-  if (all.size() > 1) {
-    text = fmt::format("Least of {}{}: ", all.size(),
-                       std::ranges::all_of(all, has_subject) ? "" : " by " + subject_words(best));
+  const auto lacking = std::ranges::count_if(all, &WholeTraining::may_not_fit);
+  const auto fitting = std::ssize(all) - lacking;
+  std::string which = fmt::format("Quickest of {} trainings", all.size());
+  if (lacking > 0 && fitting == 1) {
+    which = fmt::format("Only 1 of {} trainings fits", all.size());
+  } else if (lacking > 0 && fitting > 1) {
+    which = fmt::format("Quickest of the {} of {} trainings that fit", fitting, all.size());
   }
+  return which + (std::ranges::all_of(all, has_subject) ? "" : ", " + subject_words(best)) + ": ";
+}
+
+std::string training_verdict(const std::vector<WholeTraining>& all, const WholeTraining& best) {
+  std::string text = choice_text(all, best);
   const std::string interval = interval_of(best);
   text +=
       fmt::format("{} take {} on {}{}", best.length, training_time_text(best.seconds), best.place,
@@ -139,7 +154,7 @@ std::string training_verdict(const std::vector<WholeTraining>& all, const WholeT
                         grouped(std::llround(best.cost.at("price_high").get<double>())));
   }
   if (!best.is_covered) text += " Its epochs are extrapolated to this batch.";
-  if (!best.fits) text += " It may not fit the devices.";
+  if (best.may_not_fit()) text += " It may not fit the devices.";
   return text;
 }
 
@@ -148,7 +163,10 @@ std::vector<Tile> training_tiles(const WholeTraining& best) {
   std::vector<Tile> tiles{
       {"Time to train", training_time_text(best.seconds),
        interval.empty() ? "no interval" : interval + " (90 %)", Tone::plain},
-      {"Length", best.length, best.is_covered ? "as asked for" : "extrapolated to this batch",
+      {"Length", best.length,
+       !best.is_covered    ? "extrapolated to this batch"
+       : best.is_looked_up ? "fitted to published trainings"
+                           : "as asked for",
        best.is_covered ? Tone::plain : Tone::caution}};
   if (best.rate) {
     tiles.push_back(
@@ -179,10 +197,12 @@ std::optional<Figure> trainings_figure(const std::vector<WholeTraining>& all) {
                            "time to train, h (lower is better)", "90 % interval"};
   bars.unit = "h";
   bars.factor = 1.0 / 3600;
+  bars.remarks = "fits";
   for (const WholeTraining& one : all) {
     figure::StackedBar bar{one.place, all.front().subject == one.subject ? "" : one.subject};
     bar.low = one.low;
     bar.high = one.high;
+    if (one.may_not_fit()) bar.remark = "may not fit";
     const double smooth = number_in(one.cost, "without_failures_s").value_or(one.seconds);
     bar.parts.push_back({"training", smooth});
     if (one.cost.is_object()) {
@@ -191,6 +211,11 @@ std::optional<Figure> trainings_figure(const std::vector<WholeTraining>& all) {
     bars.bars.push_back(std::move(bar));
   }
   return figure::stacked_bars(bars);
+}
+
+Cell fit_cell(const WholeTraining& one) {
+  if (!one.fits) return {"–"};
+  return one.may_not_fit() ? Cell{"maybe not", Tone::caution} : Cell{"probably", Tone::good};
 }
 
 Table trainings_table(const std::vector<WholeTraining>& all) {
@@ -206,6 +231,9 @@ Table trainings_table(const std::vector<WholeTraining>& all) {
                {"price"}},
               {},
               {}};
+  const bool says_fit =
+      std::ranges::any_of(all, [](const WholeTraining& one) { return one.fits.has_value(); });
+  if (says_fit) table.columns.push_back({"fits", Align::left});
   const auto of_cost = [](const WholeTraining& one, const char* key, auto text) {
     const auto value = number_in(one.cost, key);
     return Cell{value ? text(*value) : "–"};
@@ -221,6 +249,7 @@ Table trainings_table(const std::vector<WholeTraining>& all) {
                           of_cost(one, "goodput", percent),
                           of_cost(one, "device_hours", hours),
                           of_cost(one, "price", hours)});
+    if (says_fit) table.rows.back().push_back(fit_cell(one));
   }
   return table;
 }
@@ -234,14 +263,23 @@ Json predictions_of(const Json& answer) {
   return rows;
 }
 
+/// The sources that the time of a plan rests on, and whether its interval is wide.
+Badge cost_badge(const Json& answer, const WholeTraining& best) {
+  const auto options = answer.find("options");
+  const bool has_mtbf = options != answer.end() && options->contains("mtbf");
+  const std::string basis =
+      fmt::format("data sheets and published trainings{}, and {}",
+                  is_measured(answer) ? ", moved by your measured points" : "",
+                  has_mtbf ? "failures at the rates that you stated" : "failures of published clusters");
+  return interval_badge(basis, "the time", {best.seconds, best.low, best.high});
+}
+
 Page page_of_trainings(const Json& answer) {
   const std::vector<WholeTraining> all = trainings_of(answer);
   const Json predictions = predictions_of(answer);
   Page page = training_opening(answer);
-  page.data = predictions.empty()
-                  ? Badge{Tone::caution, "Usable",
-                          "data sheets, published trainings and failures of published clusters."}
-                  : prediction_badge(predictions, is_measured(answer));
+  page.data = predictions.empty() ? cost_badge(answer, quickest(all))
+                                  : prediction_badge(predictions, is_measured(answer));
   page.data_section = "notes";
   if (auto figure = trainings_figure(all)) {
     page.picture = figure->name;
@@ -265,7 +303,7 @@ Page training_opening(const Json& answer) {
   page.kind = "training";
   page.question = fmt::format("How long does training {} take?", best.subject);
   page.verdict = training_verdict(all, best);
-  page.tone = best.is_covered && best.fits ? Tone::plain : Tone::caution;
+  page.tone = best.is_covered && !best.may_not_fit() ? Tone::plain : Tone::caution;
   page.tiles = training_tiles(best);
   return page;
 }

@@ -159,7 +159,7 @@ Table numbers_of(const StackedBars& figure) {
   if (!figure.interval.empty()) table.columns.push_back({figure.interval});
   const bool remarked =
       std::ranges::any_of(figure.bars, [](const StackedBar& bar) { return !bar.remark.empty(); });
-  if (remarked) table.columns.push_back({"error"});
+  if (remarked) table.columns.push_back({figure.remarks});
   for (const StackedBar& bar : figure.bars) {
     std::vector<Cell> cells{{bar.group.empty() ? bar.name : bar.group + ": " + bar.name}};
     for (const StackPart& part : bar.parts) cells.push_back({significant(part.value, 4)});

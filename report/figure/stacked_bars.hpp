@@ -36,6 +36,7 @@ struct StackedBars {
   std::size_t most = 24;  ///< bars that are drawn; the others are only in the table
   std::string unit = "ms";
   double factor = 1e3;               ///< from values to the unit
+  std::string remarks = "error";     ///< heading of the remarks of its bars
   std::optional<double> limit = {};  ///< a value that bars should not exceed: memory of a device
 };
 

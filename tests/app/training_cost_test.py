@@ -82,12 +82,12 @@ class TrainingCost(ProgramTest):
         words = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--global-batch", 256, "--tokens", "15T"]
         plans = ["tensor=8,micro_batch=1", "zero=1,micro_batch=1", "tensor=8,sequence_parallel=true,stages=4,micro_batch=1,zero=1"]
         text = " ".join(run(*words, *[part for plan in plans for part in ("--parallel", plan)]).stdout.split())
-        self.assertRegex(text, r"^Least of 3 by llama3_70b on dgx_h100 by data=2, tensor=8, .*stages=4.*: 15T tokens take [0-9]+ days on 64 devices \(90 % interval ")
+        self.assertRegex(text, r"^Only 1 of 3 trainings fits, llama3_70b on dgx_h100 by data=2, tensor=8, .*stages=4.*: 15T tokens take [0-9]+ days on 64 devices \(90 % interval ")
         for part in ["A on 64 devices: llama3_70b", "C on 64 devices", "Plan A may not fit the devices", "Plan B may not fit"]:
             self.assertIn(part, text)
         self.assertNotIn("Plan C may not", text)
         text = " ".join(run(*words, *[part for plan in plans[:2] for part in ("--parallel", plan)]).stdout.split())
-        self.assertRegex(text, r"^Least of 2 by .*zero=1.*: 15T tokens take [0-9]+ days .*, [0-9.]+ % of it useful\. It may not fit the devices\.")
+        self.assertRegex(text, r"^Quickest of 2 trainings, .*zero=1.*: 15T tokens take [0-9]+ days .*, [0-9.]+ % of it useful\. It may not fit the devices\.")
         self.assertNotIn("left out for their width: 90 % interval", text)
 
     def test_what_cannot_be_is_refused_in_a_sentence(self):

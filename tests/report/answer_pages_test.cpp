@@ -458,8 +458,9 @@ TEST(TrainingPage, NamesTheQuickestTrainingAndItsInterval) {
   const Page page = training_page(answer.dump(), "training.json").page;
   expect_first_screen(page);
   EXPECT_EQ(page.verdict,
-            "Least of 2: 34.7 epochs to imagenet-75.9 take 2.000 hours on 16 ranks (90 % interval "
-            "1.800 hours to 2.200 hours). Its epochs are extrapolated to this batch.");
+            "Quickest of 2 trainings: 34.7 epochs to imagenet-75.9 take 2.000 hours on 16 ranks "
+            "(90 % interval 1.800 hours to 2.200 hours). Its epochs are extrapolated to this "
+            "batch.");
   EXPECT_EQ(page.tone, Tone::caution);
   answer["trainings"][0]["cost"] = {{"with_failures_s", 3600}, {"without_failures_s", 3500},
                                     {"goodput", 0.97},         {"failures", 0.1},
@@ -468,8 +469,9 @@ TEST(TrainingPage, NamesTheQuickestTrainingAndItsInterval) {
                                     {"price_low", 18},         {"price_high", 22}};
   EXPECT_EQ(
       training_opening(answer).verdict,
-      "Least of 2: 34.7 epochs to imagenet-75.9 take 1.000 hours on 8 ranks with failures and "
-      "checkpoints, 97.0 % of it useful. It costs 20 (90 % interval 18 to 22).");
+      "Quickest of 2 trainings: 34.7 epochs to imagenet-75.9 take 1.000 hours on 8 ranks with "
+      "failures and checkpoints, 97.0 % of it useful. It costs 20 (90 % interval 18 to 22).");
+  EXPECT_EQ(training_opening(answer).tiles.at(1).detail, "fitted to published trainings");
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "model/goodput/training_cost.hpp"
 #include "report/answers/training_page.hpp"
 #include "report/goodput/training_cost_table.hpp"
 #include "tests/report/expect_well_made.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/series_of.hpp"
 
 namespace dlscale::report {
@@ -43,7 +45,7 @@ TEST(TrainingCosts, HaveARowATraining) {
   const auto json = nlohmann::json::parse(document.json());
   EXPECT_EQ(json.at("schema"), "dlscale.training_cost");
   const std::string verdict = training_opening(document.json.summary()()).verdict;
-  EXPECT_EQ(verdict.find("Least of 2: 2T tokens take "), 0U) << verdict;
+  EXPECT_EQ(verdict.find("Quickest of 2 trainings: 2T tokens take "), 0U) << verdict;
   const auto& first = json.at("trainings").at(0);
   EXPECT_EQ(first.at("tokens"), 2e12);
   EXPECT_EQ(first.at("iterations"), 5e5);
@@ -53,6 +55,39 @@ TEST(TrainingCosts, HaveARowATraining) {
   EXPECT_LT(first.at("goodput").get<double>(), 1);
   EXPECT_GT(first.at("energy_high_kwh").get<double>(), first.at("energy_kwh").get<double>());
   EXPECT_NEAR(first.at("price").get<double>(), 2 * first.at("device_hours").get<double>(), 1e-6);
+}
+
+/// The page of two plans, of which the quicker may not fit.
+Page page_of_two(const std::string& options, double low) {
+  CostQuestion quick = cost_question();
+  quick.title = "gpt on dgx by data=64";
+  quick.fits = false;
+  CostQuestion slow = cost_question();
+  slow.iteration = slow.iteration_high = Seconds(6);
+  slow.iteration_low = Seconds(low);
+  const std::vector<TrainingCost> both{training_cost(quick), training_cost(slow)};
+  auto answer = nlohmann::json::parse(training_cost_document(both).json());
+  answer["options"] = nlohmann::json::parse(options);
+  return training_page(answer.dump(), "training.json").page;
+}
+
+TEST(TrainingCosts, SayWhichPlansFit) {
+  const Page page = page_of_two("{}", 6);
+  EXPECT_EQ(page.verdict.find("Only 1 of 2 trainings fits, tensor=8, data=64: 2T tokens take "), 0U)
+      << page.verdict;
+  const Table& table = std::get<Table>(page.sections.front().blocks.front());
+  EXPECT_EQ(cell(table, 0, "fits"), "maybe not");
+  EXPECT_EQ(cell(table, 1, "fits"), "probably");
+}
+
+TEST(TrainingCosts, RateTheirDataByTheirOptionsAndInterval) {
+  const Badge asked = *page_of_two("{}", 6).data;
+  EXPECT_EQ(asked.reasons,
+            "data sheets and published trainings, and failures of published clusters.");
+  EXPECT_EQ(page_of_two(R"({"mtbf": ["gpu=50000h"], "measured": ["8=1/s"]})", 6).data->reasons,
+            "data sheets and published trainings, moved by your measured points, and failures at "
+            "the rates that you stated.");
+  EXPECT_EQ(page_of_two("{}", 1).data->word, "Doubtful");
 }
 
 TEST(TrainingCosts, LeaveOutWhatIsNotKnown) {
