@@ -274,6 +274,15 @@ void check_picture(const std::string& picture) {
                     ".png, .svg or .pdf.",
                     escape_for_terminal(picture)));
   }
+  std::error_code error;  // an unreadable folder does not exist
+  fs::path folder = fs::absolute(picture).parent_path();
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  if (!fs::is_directory(folder, error)) {
+    throw ConfigError(fmt::format("--picture {} cannot be written, as {} is not a folder. Name a "
+                                  "file in a folder.",
+                                  escape_for_terminal(picture),
+                                  escape_for_terminal(folder.string())));
+  }
   run_slide({"--help"});  // fails without matplotlib
 }
 
@@ -294,6 +303,9 @@ void print_answer(const ReportOptions& options, const report::Page& page,
   const auto picture = std::ranges::find(page.figures, page.picture, &report::Figure::name);
   if (picture != page.figures.end()) {
     fmt::print(to, "picture: {}\n", (folder / picture->file).string());
+  }
+  if (!options.picture.empty()) {
+    fmt::print(to, "slide: {}\n", fs::absolute(options.picture).lexically_normal().string());
   }
   report::Document last;
   last.next = steps_to_type(page.next);

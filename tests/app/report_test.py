@@ -79,6 +79,8 @@ class Predictions(Report):
         answer = self.folder / "answer.json"
         run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--format", "json", "-o", answer)
         self.assert_refused(self.report(answer, "--picture", "slide.gif"), 2, "slide.gif is not the name of a PNG, SVG or PDF")
+        below_a_file = self.report(answer, "--picture", answer / "slide.png")
+        self.assert_refused(below_a_file, 2, f"cannot be written, as {answer} is not a folder")
         hidden = self.folder / "matplotlib.py"
         hidden.write_text("raise ImportError('hidden')\n")
         alone = self.folder / "configs"
