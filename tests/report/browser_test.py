@@ -122,7 +122,7 @@ class PageTest(unittest.TestCase):
     def test_without_javascript_everything_can_be_read(self):
         for page in self.each_page(script=False):
             self.assertEqual(self.evaluate("return document.querySelectorAll('.filter, thead button').length"), 0)
-            self.assertGreater(self.evaluate("return document.querySelectorAll('tbody > tr').length"), 5)
+            self.assertGreater(self.evaluate("return document.querySelectorAll('tbody > tr').length"), 0)
             self.check_quiet(page)
             self.check_accessible()
 
