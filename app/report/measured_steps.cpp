@@ -58,13 +58,15 @@ NextStep keep(const std::string& results) {
           fmt::format("dlscale history add {} --store perf-history", results)};
 }
 
-}  // namespace
-
-std::string this_command_with(std::span<const std::string> words) {
+/// The command line of this process, with its results kept in a file.
+std::string this_command_kept_in(const std::string& file) {
   std::vector<std::string> line = this_command_line();
-  line.insert(line.end(), words.begin(), words.end());
+  line.front() = "dlscale";
+  line.insert(line.end(), {"-o", file});
   return shell_line(line);
 }
+
+}  // namespace
 
 std::vector<NextStep> steps_of_bench(std::string_view benchmark, const std::string& file) {
   if (!file.empty()) {
@@ -78,9 +80,9 @@ std::vector<NextStep> steps_of_bench(std::string_view benchmark, const std::stri
     return steps;
   }
   const std::string kept = fmt::format("{}.jsonl", benchmark);
-  if (is_there(kept)) return {};
+  if (is_there(kept) || this_command_line().empty()) return {};
   return {{"Measure again and keep the results, for other commands:",
-           this_command_with(std::vector<std::string>{"-o", kept})}};
+           this_command_kept_in(kept)}};
 }
 
 std::vector<NextStep> steps_of_suite(const fs::path& out) {

@@ -14,9 +14,6 @@ namespace dlscale::app {
 // Further commands of verbs that measure, fit to measurements, or describe a machine. Each runs as
 // it is typed.
 
-/// The command line of this process, with more words at its end.
-std::string this_command_with(std::span<const std::string> words);
-
 /// After a benchmark; `file` has its results, and is empty if they were not kept.
 std::vector<report::NextStep> steps_of_bench(std::string_view benchmark, const std::string& file);
 

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "app/cli/option_values.hpp"
-#include "app/report/measured_steps.hpp"
 #include "core/base/error.hpp"
 #include "core/cluster/cluster.hpp"
 #include "core/cluster/device_file.hpp"
@@ -102,12 +101,7 @@ report::Document ShowDevice::show() const {
     refuse_foreign_file(figure_, "a figure", opens_as_figure);
     write_output(figure_, report::figure::nominal_roofline(view).svg);
   }
-  report::Document document = report::nominal_roofline_document(view);
-  if (figure_.empty()) {
-    document.next = {{"Draw it:", this_command_with(std::vector<std::string>{
-                                      "--figure", "roofline.svg"})}};
-  }
-  return document;
+  return report::nominal_roofline_document(view);
 }
 
 }  // namespace dlscale::app
