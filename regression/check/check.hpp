@@ -49,9 +49,8 @@ struct AlertMetric {
   FoundBy by = FoundBy::change_point;
   double before = 0;  ///< level, in the metric's unit
   double after = 0;
-  double ratio = 1;         ///< after / before, whatever the direction
-  /// Values of the commits of either level, at most 20 that are nearest to the change; empty of a
-  /// drift.
+  double ratio = 1;  ///< after / before, whatever the direction
+  /// Values of the commits of either level, at most 20 that are evenly spaced; empty of a drift.
   std::vector<double> values_before;
   std::vector<double> values_after;
   std::string run_before;   ///< a run at the old level: first 16 digits of its SHA-256

@@ -131,6 +131,8 @@ class SeriesJudge {
     metric.after = found.level_after;
     metric.ratio = metric.after / metric.before;
     metric.run_after = last.run;
+    metric.values_before.clear();
+    metric.values_after.clear();
     return &metric;
   }
   /// Whether the last alert had an annotation already when a commit was made. What a known drift
@@ -183,7 +185,7 @@ class SeriesJudge {
     return judged_.changes.back().metric;
   }
 
-  /// The values on which the levels of a change rest.
+  /// Evenly spaced values among those on which the levels of a change rest.
   void add_values(const ChangePoint& found, const ChangePoints& all, std::size_t offset,
                   AlertMetric& metric) const {
     constexpr std::size_t most = 20;
@@ -191,11 +193,12 @@ class SeriesJudge {
       const bool is_before = level.first <= found.before && found.before <= level.last;
       const bool is_after = level.first <= found.after && found.after <= level.last;
       if (is_before == is_after) continue;
-      const std::size_t count = std::min(most, level.last - level.first + 1);
-      const std::size_t first = is_before ? level.last + 1 - count : level.first;
-      const auto begin = values_.begin() + static_cast<std::ptrdiff_t>(offset + first);
-      (is_before ? metric.values_before : metric.values_after)
-          .assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+      const std::size_t length = level.last - level.first + 1;
+      const std::size_t count = std::min(most, length);
+      std::vector<double>& values = is_before ? metric.values_before : metric.values_after;
+      for (std::size_t i = 0; i < count; ++i) {
+        values.push_back(values_[offset + level.first + (2 * i + 1) * length / (2 * count)]);
+      }
     }
   }
 

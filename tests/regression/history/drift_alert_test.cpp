@@ -16,13 +16,15 @@ namespace {
 
 constexpr std::int64_t day = 86400;
 
-/// Commits c0000, c0001, … a day apart, each slower than the one before, with 1 % of noise.
-std::vector<CommitPoint> drifting(std::size_t commits, double each) {
+/// Commits c0000, c0001, … a day apart, with 1 % of noise; after `quiet` ones each is slower than
+/// the one before.
+std::vector<CommitPoint> drifting(std::size_t commits, double each, std::size_t quiet = 0) {
   std::mt19937 generator(7);
   std::normal_distribution<double> noise(0, 0.01);
   std::vector<CommitPoint> all;
   for (std::size_t i = 0; i < commits; ++i) {
-    const double value = std::exp(each * static_cast<double>(i) + noise(generator));
+    const std::size_t steps = i > quiet ? i - quiet : 0;
+    const double value = std::exp(each * static_cast<double>(steps) + noise(generator));
     all.push_back({.commit = samples::commit_name(static_cast<int>(i)),
                    .time = day * static_cast<std::int64_t>(i),
                    .runs = {value},
@@ -44,6 +46,25 @@ TEST(DriftAlert, SaysFromWhereToWhere) {
     EXPECT_GT(metric.drift_to, samples::commit_name(35)) << each;
     EXPECT_NEAR(std::log(metric.ratio) / (50 * each), 0.9, 0.15) << each;
   }
+}
+
+TEST(DriftAlert, KeepsNoValuesOfTheStepThatItBeganAs) {
+  const Annotations none{std::span<const Annotation>()};
+  const std::vector<CommitPoint> commits = drifting(60, 0.02, 25);
+  bool began_as_step = false;
+  bool became_drift = false;
+  for (std::size_t known = 10; known <= commits.size(); ++known) {
+    const Judgement judged =
+        judge_series(samples::kernel(), std::span(commits).first(known), none, {});
+    for (const Change& change : judged.changes) {
+      const AlertMetric& metric = change.metric;
+      const bool is_drift = metric.by == FoundBy::drift;
+      (is_drift ? became_drift : began_as_step) = true;
+      EXPECT_EQ(metric.values_before.empty(), is_drift) << known;
+      EXPECT_EQ(metric.values_after.empty(), is_drift) << known;
+    }
+  }
+  EXPECT_TRUE(began_as_step && became_drift);
 }
 
 TEST(DriftAlert, GrowsUntilSomebodyAnnotatesItAndThenComesAnew) {
