@@ -285,15 +285,7 @@ std::string verdict_of(const CheckReport& report) {
 /// the interval of changes that count as none, where the newest commit was judged by it. Empty if
 /// nothing fails.
 std::string largest_change(const CheckReport& report) {
-  const AlertMetric* largest = nullptr;
-  const auto size = [](const AlertMetric& metric) { return std::abs(std::log(metric.ratio)); };
-  for (const Alert& alert : report.alerts) {
-    if (!alert.fails()) continue;
-    for (const AlertMetric& metric : alert.metrics) {
-      if (metric.key.is_detail()) continue;
-      if (largest == nullptr || size(metric) > size(*largest)) largest = &metric;
-    }
-  }
+  const AlertMetric* largest = largest_failing(report).metric;
   if (largest == nullptr) return "";
   std::string text = fmt::format(", most of all {} {}", shown_name(largest->key.name()),
                                  signed_percent(largest->ratio - 1));
@@ -306,6 +298,9 @@ std::string largest_change(const CheckReport& report) {
 }
 
 std::string check_lead(const CheckReport& report) {
+  if (const std::string none = nothing_judged(report); !none.empty()) {
+    return fmt::format("{}; {} points", none, report.points);
+  }
   const auto failing = std::ranges::count_if(report.alerts, &Alert::fails);
   std::string lead = fmt::format("{}: {} of {} {} for attention", verdict_of(report), failing,
                                  counted(static_cast<long long>(report.alerts.size()), "alert"),

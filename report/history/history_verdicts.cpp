@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -92,16 +93,18 @@ std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
 std::optional<std::vector<double>> change_interval(const AlertMetric& metric) {
   const auto launches = [](const std::vector<double>& values) {
     Repeats repeats;
-    for (const double value : values) {
-      if (value > 0) repeats.push_back({value});
-    }
+    // A level with a value that has no ratio has no interval.
+    if (!std::ranges::all_of(values, [](double value) { return value > 0; })) return repeats;
+    for (const double value : values) repeats.push_back({value});
     return repeats;
   };
   const Repeats before = launches(metric.values_before);
   const Repeats after = launches(metric.values_after);
   if (before.empty() || after.empty()) return {};
   const Ratio ratio = ratio_of_medians(before, after);
-  if (ratio.method.empty()) return {};
+  // The interval is of all pairs of commits, and the ratio of medians may lie outside.
+  const bool holds = ratio.low <= metric.ratio && metric.ratio <= ratio.high;
+  if (ratio.method.empty() || !holds) return {};
   return std::vector{ratio.low, ratio.high};
 }
 
@@ -110,6 +113,35 @@ std::string interval_text(const AlertMetric& metric) {
   if (!interval) return "";
   return fmt::format("{} to {}", signed_percent(interval->front() - 1),
                      signed_percent(interval->back() - 1));
+}
+
+FailingChange largest_failing(const CheckReport& report) {
+  FailingChange largest;
+  const auto size = [](const AlertMetric& metric) { return std::abs(std::log(metric.ratio)); };
+  for (const Alert& alert : report.alerts) {
+    if (!alert.fails()) continue;
+    for (const AlertMetric& metric : alert.metrics) {
+      const bool fails = metric.movement != Verdict::improved && !metric.key.is_detail() &&
+                         metric.ending == history::Ending::open;
+      if (!fails) continue;
+      if (largest.metric == nullptr || size(metric) > size(*largest.metric)) {
+        largest = {&alert, &metric};
+      }
+    }
+  }
+  return largest;
+}
+
+std::string nothing_judged(const CheckReport& report) {
+  const auto is_new = [](const SeriesCheck& check) {
+    return check.state == SeriesState::new_baseline;
+  };
+  const std::size_t count = report.series.size();
+  const bool is_judged = !std::ranges::all_of(report.series, is_new);
+  if (count == 0 || is_judged || !report.alerts.empty()) return "";
+  return count == 1
+             ? "nothing can be judged yet: the only series has too few commits"
+             : fmt::format("nothing can be judged yet: all {} series have too few commits", count);
 }
 
 Table check_verdicts(const CheckReport& report) {

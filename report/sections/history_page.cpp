@@ -23,26 +23,6 @@ long long states(const HistoryView& view, SeriesState state) {
   return std::ranges::count(view.report.series, state, &history::SeriesCheck::state);
 }
 
-/// The metric of failing alerts that changed most, and the commit that it changed at.
-struct Worst {
-  const AlertMetric* metric = nullptr;
-  const Alert* alert = nullptr;
-};
-
-Worst worst_of(const HistoryView& view) {
-  Worst worst;
-  const auto size = [](const AlertMetric& metric) {
-    return std::max(metric.ratio, 1 / metric.ratio);
-  };
-  for (const Alert& alert : view.report.alerts) {
-    if (!alert.fails()) continue;
-    for (const AlertMetric& metric : alert.metrics) {
-      if (worst.metric == nullptr || size(metric) > size(*worst.metric)) worst = {&metric, &alert};
-    }
-  }
-  return worst;
-}
-
 /// "2026-01-16".
 std::string day_of(const Alert& alert) {
   return time_text(alert.time).substr(0, std::string_view("2026-01-16").size());
@@ -52,7 +32,7 @@ std::string verdict_of(const HistoryView& view) {
   const ExitCode code = exit_code(view.report);
   const std::string series = fmt::format("{} series", view.report.series.size());
   if (code == ExitCode::regression) {
-    const Worst worst = worst_of(view);
+    const FailingChange worst = largest_failing(view.report);
     const auto failing = std::ranges::count_if(view.report.alerts, &Alert::fails);
     const std::string interval = interval_text(*worst.metric);
     return fmt::format("Yes: {} {} for attention; {} changed by {}{} at commit {} of {}.",
@@ -65,18 +45,28 @@ std::string verdict_of(const HistoryView& view) {
     return fmt::format("Not known yet: {} of {} need fresh runs.",
                        states(view, SeriesState::needs_reruns), series);
   }
+  if (std::string none = nothing_judged(view.report); !none.empty()) {
+    none.front() = 'N';
+    return none + ".";
+  }
   const long long young = states(view, SeriesState::new_baseline);
   return fmt::format("No new regression in {}{}.", series,
                      young > 0 ? fmt::format(", of which {} are too new to judge", young) : "");
 }
 
+/// "95 % interval +18.9 % to +21.2 %", or that there is none.
+std::string tile_interval(const AlertMetric& metric) {
+  if (metric.by == history::FoundBy::drift) return "a drift in all, without an interval";
+  const std::string interval = interval_text(metric);
+  return interval.empty() ? "no interval is known" : "95 % interval " + interval;
+}
+
 std::vector<Tile> tiles_of(const HistoryView& view) {
   const auto failing = std::ranges::count_if(view.report.alerts, &Alert::fails);
   std::vector<Tile> tiles;
-  if (const Worst worst = worst_of(view); worst.metric != nullptr) {
-    const std::string interval = interval_text(*worst.metric);
+  if (const FailingChange worst = largest_failing(view.report); worst.metric != nullptr) {
     tiles.push_back({"Largest change", signed_percent(worst.metric->ratio - 1),
-                     interval.empty() ? "too few commits for an interval" : interval, Tone::bad});
+                     tile_interval(*worst.metric), Tone::bad});
     tiles.push_back({"Since commit", short_commit(worst.alert->commit),
                      fmt::format("{}, after {}", day_of(*worst.alert),
                                  short_commit(worst.alert->before)),
@@ -86,7 +76,9 @@ std::vector<Tile> tiles_of(const HistoryView& view) {
   const std::vector<Tile> counts{
       {"Alerts that ask for attention", std::to_string(failing),
        fmt::format("of {} in all", view.report.alerts.size()),
-       failing > 0 ? Tone::bad : Tone::good},
+       failing > 0                           ? Tone::bad
+       : nothing_judged(view.report).empty() ? Tone::good
+                                             : Tone::plain},
       {"Series", std::to_string(view.report.series.size()),
        counted(static_cast<long long>(view.report.points), "point"), Tone::plain},
       {"As before", std::to_string(states(view, SeriesState::as_before)),
@@ -124,9 +116,10 @@ Page history_page(const HistoryView& view) {
   page.question = "Has anything become slower?";
   page.verdict = verdict_of(view);
   const ExitCode code = exit_code(view.report);
-  page.tone = code == ExitCode::ok           ? Tone::good
-              : code == ExitCode::regression ? Tone::bad
-                                             : Tone::caution;
+  const bool is_judged = nothing_judged(view.report).empty();
+  page.tone = code == ExitCode::regression        ? Tone::bad
+              : code == ExitCode::ok && is_judged ? Tone::good
+                                                  : Tone::caution;
   page.tiles = tiles_of(view);
   page.picture = "history";
   page.next = steps_of_check(view.report, view.commands);

@@ -84,7 +84,7 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   EXPECT_TRUE(contains(page.verdict, " changed by +20.0 % (95 % interval +")) << page.verdict;
   EXPECT_TRUE(contains(page.verdict, " at commit c0021 of 2")) << page.verdict;
   EXPECT_EQ(page.tiles.at(0).value, "+20.0 %");
-  EXPECT_TRUE(contains(page.tiles.at(0).detail, " % to +")) << page.tiles.at(0).detail;
+  EXPECT_TRUE(page.tiles.at(0).detail.starts_with("95 % interval +")) << page.tiles.at(0).detail;
   EXPECT_TRUE(page.tiles.at(1).detail.ends_with(", after c0020")) << page.tiles.at(1).detail;
   EXPECT_EQ(page.tone, Tone::bad);
   EXPECT_EQ(page.next.at(0).command, "bisect c0021");
@@ -99,6 +99,14 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   EXPECT_TRUE(contains(figure->svg, ">A1<") || contains(figure->svg, "</title>A1<"));
   EXPECT_TRUE(contains(figure->svg, "+20.0 % at c0021<")) << figure->svg;
   EXPECT_TRUE(contains(figure->svg, "(ms, + = worse), changed")) << figure->svg;
+}
+
+TEST_F(HistoryPage, SaysThatNothingCanBeJudgedOfTooFewCommits) {
+  add(1, 3, 1e-3);
+  const Page page = history_page(view({}));
+  EXPECT_EQ(page.verdict, "Nothing can be judged yet: the only series has too few commits.");
+  EXPECT_EQ(page.tone, Tone::caution);
+  for (const Tile& tile : page.tiles) EXPECT_EQ(tile.tone, Tone::plain) << tile.name;
 }
 
 TEST_F(HistoryPage, HoldsResultsAgainstTheLevelOfTheirSeries) {

@@ -9,12 +9,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
 #include "regression/check/check.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
+#include "report/history/history_verdicts.hpp"
 #include "tests/regression/history/histories.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/series_of.hpp"
@@ -100,6 +102,51 @@ TEST_F(HistoryTable, SkipsInJunitWhatHasToBeRunAgain) {
   EXPECT_TRUE(contains(text, R"(tests="1" failures="0" errors="0" skipped="1")")) << text;
   EXPECT_TRUE(contains(text, R"(<skipped message="inconclusive"/>)")) << text;
   EXPECT_EQ(exit_code(look()), ExitCode::inconclusive);
+}
+
+TEST_F(HistoryTable, HasTheRatioInItsInterval) {
+  measure(history_samples::kernel(), 1, 40, 100);
+  measure(history_samples::kernel(), 41, 60, 100.8);
+  measure(history_samples::kernel(), 61, 72, 110);
+  const CheckReport report = look();
+  ASSERT_EQ(report.alerts.size(), 1U);
+  history::AlertMetric metric = report.alerts[0].metrics.at(0);
+  const auto interval = change_interval(metric);
+  ASSERT_TRUE(interval);
+  EXPECT_LE(interval->front(), metric.ratio);
+  EXPECT_LE(metric.ratio, interval->back());
+  metric.ratio = 1.5;
+  EXPECT_FALSE(change_interval(metric));
+  metric = report.alerts[0].metrics.at(0);
+  metric.values_after.front() = 0;
+  EXPECT_FALSE(change_interval(metric));
+}
+
+TEST_F(HistoryTable, NamesTheLargestChangeThatFailsTheCheck) {
+  for (const auto& [layer, level] : {std::pair{"faster", 0.5}, std::pair{"slower", 1.2}}) {
+    measure(history_samples::kernel(layer), 1, 30, 1.0);
+    measure(history_samples::kernel(layer), 31, 45, level);
+  }
+  CheckReport report = look();
+  ASSERT_EQ(report.alerts.size(), 1U);
+  ASSERT_TRUE(largest_failing(report).metric);
+  EXPECT_NEAR(largest_failing(report).metric->ratio, 1.2, 0.01);
+  EXPECT_TRUE(contains(history_check_document(report).lead, "layer=slower: time +20.0 %"))
+      << history_check_document(report).lead;
+  for (history::AlertMetric& metric : report.alerts[0].metrics) {
+    if (metric.movement != regression::Verdict::improved) metric.ending = history::Ending::faded;
+  }
+  EXPECT_EQ(largest_failing(report).metric, nullptr);
+}
+
+TEST_F(HistoryTable, SaysThatNothingCanBeJudgedOfTooFewCommits) {
+  measure(history_samples::kernel("a"), 1, 3, 1.0);
+  measure(history_samples::kernel("b"), 1, 3, 1.0);
+  EXPECT_EQ(history_check_document(look()).lead,
+            "nothing can be judged yet: all 2 series have too few commits; 6 points");
+  EXPECT_EQ(exit_code(look()), ExitCode::ok);
+  measure(history_samples::kernel("c"), 1, 30, 1.0);
+  EXPECT_EQ(nothing_judged(look()), "");
 }
 
 TEST_F(HistoryTable, FailsInJunitForAPredictionWhicheverWayItMoves) {
