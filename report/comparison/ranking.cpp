@@ -185,12 +185,9 @@ std::string exceptions_of(const Ranking& ranking, const Standing& next) {
 
 /// "1.23 × as fast as B (1.1 to 1.4 × by the 95 % intervals)".
 std::string winner_text(const Ranking& ranking, const Standing& best, const Standing& next) {
-  const bool known = best.low && next.low;
-  return fmt::format(
-      "{} × as fast as {}{}", significant(next.ratio, 3), name_in(ranking, next),
-      known ? fmt::format(" ({} to {} × by the {}s)", significant(*next.low / *best.high, 3),
-                          significant(*next.high / *best.low, 3), interval_name(ranking))
-            : "");
+  return fmt::format("{} × as fast as {} ({} to {} × by the {}s)", significant(next.ratio, 3),
+                     name_in(ranking, next), significant(*next.low / *best.high, 3),
+                     significant(*next.high / *best.low, 3), interval_name(ranking));
 }
 
 /// "A and B", "A, B and 3 more".
@@ -211,24 +208,33 @@ std::string tied_names(const Ranking& ranking) {
 }
 
 std::string tie_text(const Ranking& ranking, const Standing& best, const Standing& next) {
-  return fmt::format("{} {}: their {}s overlap. {} takes {} × as long as {}{} ({} to {} ×) {}{}.",
-                     tied_names(ranking), is_predicted(ranking) ? "are predicted to tie" : "tie",
-                     interval_name(ranking), next.column, significant(next.ratio, 3), best.column,
-                     ranking.compared == 1 ? "" : " on average",
+  const std::string opening =
+      is_predicted(ranking)
+          ? fmt::format("The predictions do not tell {} apart", tied_names(ranking))
+          : tied_names(ranking) + " tie";
+  return fmt::format("{}: their {}s overlap. {} takes {} × as long as {}{} ({} to {} ×) {}{}.",
+                     opening, interval_name(ranking), next.column, significant(next.ratio, 3),
+                     best.column, ranking.compared == 1 ? "" : " on average",
                      significant(*next.low / *best.high, 3), significant(*next.high / *best.low, 3),
                      extent_of(ranking), exceptions_of(ranking, next));
 }
 
-/// What limits the answer: how it averages, columns without a rank, and missing intervals.
+/// Without intervals the least time may be chance.
+std::string unknown_text(const Ranking& ranking, const Standing& best, const Standing& next) {
+  return fmt::format(
+      "Not known which is fastest, since some of these times have no interval; {} has the least "
+      "time{}. {} takes {} × as long {}{}.",
+      name_in(ranking, best), ranking.compared == 1 ? "" : " on average", name_in(ranking, next),
+      significant(next.ratio, 3), extent_of(ranking), exceptions_of(ranking, next));
+}
+
+/// What limits the answer: how it averages, and columns without a rank.
 std::string limits_text(const Ranking& ranking) {
   std::string text;
   if (ranking.compared > 1) text += " Averages are geometric means.";
   if (const std::size_t others = ranking.unranked.size(); others > 0) {
     text += fmt::format(" {} of {} columns {} too few of these times to be ranked.", others,
                         others + ranking.ranked.size(), others == 1 ? "has" : "have");
-  }
-  if (!ranking.ranked[0].low || !ranking.ranked[1].low) {
-    text += " Some of these times have no interval, so that the difference may be chance.";
   }
   return text;
 }
@@ -258,6 +264,12 @@ Ranking ranking_of(const SideBySide& all) {
   return ranking;
 }
 
+bool knows_fastest(const Ranking& ranking) {
+  const auto is_open = [](const Standing& one) { return !one.low || !one.high; };
+  return std::ranges::none_of(ranking.ranked, is_open) &&
+         std::ranges::count(ranking.ranked, true, &Standing::ties) == 1;
+}
+
 std::string interval_name(const Ranking& ranking) {
   if (is_measured(ranking)) return "95 % interval";
   return is_predicted(ranking) ? "90 % interval" : "interval";
@@ -272,6 +284,7 @@ std::string ranking_verdict(const Ranking& ranking) {
     return tie_text(ranking, best, *tied) + limits_text(ranking);
   }
   const Standing& next = ranking.ranked[1];
+  if (!knows_fastest(ranking)) return unknown_text(ranking, best, next) + limits_text(ranking);
   return fmt::format("{} is {}fastest{}: {} {}{}.{}", name_in(ranking, best),
                      is_predicted(ranking) ? "predicted to be " : "",
                      ranking.compared == 1 ? "" : " on average", winner_text(ranking, best, next),

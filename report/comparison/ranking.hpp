@@ -44,11 +44,14 @@ struct Ranking {
 /// those of the step with most times (columns × rows).
 Ranking ranking_of(const SideBySide& all);
 
+/// Whether the intervals of all ranked columns tell one of them from the others as the fastest.
+bool knows_fastest(const Ranking& ranking);
+
 /// "95 % interval" of measured columns, "90 % interval" of predicted ones, "interval" of both.
 std::string interval_name(const Ranking& ranking);
 
-/// The fastest column, by how much, and over how many rows; a tie where intervals overlap. Requires
-/// ranked columns.
+/// The fastest column, by how much, and over how many rows; a tie where intervals overlap, and no
+/// winner where a column has none. Requires ranked columns.
 std::string ranking_verdict(const Ranking& ranking);
 
 }  // namespace dlscale::report

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -15,6 +16,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/text/quantity_text.hpp"
 #include "report/results/axes.hpp"
 #include "report/results/environment_rows.hpp"
 #include "report/results/rates.hpp"
@@ -201,6 +203,8 @@ struct TimesOfColumn {
   const Entry* first = nullptr;
 
   void add(const Entry& entry) {
+    // Equal predictions are refused where they are read.
+    EXPECT(first == nullptr || entry.basis == "measured");
     if (first == nullptr) first = &entry;
     repeats.push_back(entry.time);
   }
@@ -276,6 +280,52 @@ std::optional<Seconds> seconds_in(const nlohmann::json& object, const char* key)
   return Seconds(found->get<double>());
 }
 
+/// How a run was predicted, as far as one file may hold several ways.
+void add_settings(const nlohmann::json& prediction, std::map<std::string, std::string>& axes) {
+  const nlohmann::json& run = prediction.at("run");
+  for (const char* key : {"synchronisation", "sharding"}) {
+    if (run.contains(key) && run.at(key).is_string()) axes[key] = run.at(key).get<std::string>();
+  }
+  if (run.contains("bucket_bytes") && !run.at("bucket_bytes").is_null()) {
+    axes["bucket"] = to_text(Bytes(run.at("bucket_bytes").get<double>()));
+  }
+  const auto link = prediction.find("inter_node");
+  if (link == prediction.end() || link->is_null()) return;
+  axes["inter_node"] = to_text(BytesPerSecond(link->at("bandwidth_bytes_per_s").get<double>()));
+}
+
+/// Throws ConfigError unless 0 < low ≤ time ≤ high, where there is an interval.
+void refuse_impossible(const ComparedTime& time, const std::string& name) {
+  const Seconds low = time.low.value_or(time.time);
+  const Seconds high = time.high.value_or(time.time);
+  const bool is_whole = time.low.has_value() == time.high.has_value();
+  if (is_whole && low.si() > 0 && low <= time.time && time.time <= high &&
+      std::isfinite(high.si())) {
+    return;
+  }
+  throw ConfigError(fmt::format(
+      "{} has a predicted time of {} s with an interval from {} to {} s, which cannot be. Predict "
+      "again in the format json.",
+      name, time.time.si(), time.low ? fmt::to_string(low.si()) : "nothing",
+      time.high ? fmt::to_string(high.si()) : "nothing"));
+}
+
+/// Throws ConfigError if two predictions answer the same question in the same way.
+void refuse_equal(const std::vector<ResultSource::Predicted>& all, const std::string& name) {
+  std::set<std::map<std::string, std::string>> met;
+  for (const ResultSource::Predicted& each : all) {
+    if (met.insert(each.axes).second) continue;
+    std::string run;
+    for (const auto& [axis, value] : each.axes) {
+      run += fmt::format("{}{}={}", run.empty() ? "" : ", ", axis, value);
+    }
+    throw ConfigError(fmt::format(
+        "{} holds two predictions of one run ({}), so that neither can stand for it. Leave one "
+        "out, or put them into files of their own.",
+        name, run));
+  }
+}
+
 }  // namespace
 
 SideBySide side_by_side(const std::vector<ResultSource>& sources) {
@@ -325,6 +375,8 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
       one.time.time = Seconds(each.at("time").at("t_iter_s").get<double>());
       one.time.low = seconds_in(each, "t_iter_low_s");
       one.time.high = seconds_in(each, "t_iter_high_s");
+      add_settings(each, one.axes);
+      refuse_impossible(one.time, name);
       all.push_back(std::move(one));
     }
   } catch (const nlohmann::json::exception& error) {
@@ -333,6 +385,7 @@ std::vector<ResultSource::Predicted> predictions_of(std::string_view text,
                     "format json.",
                     name, error.what()));
   }
+  refuse_equal(all, name);
   return all;
 }
 

@@ -26,7 +26,9 @@ struct ResultSource {
   std::vector<ResultFile> results;
   /// A predicted time of an iteration, with the axes that side_by_side() compares at.
   struct Predicted {
-    std::map<std::string, std::string> axes;  ///< network, batch, dtype, ranks, schedule
+    /// network, batch, dtype, ranks, schedule; synchronisation, sharding, bucket and inter_node
+    /// where the file states them
+    std::map<std::string, std::string> axes;
     ComparedTime time;
     std::string device = {};     ///< the cluster
     std::string framework = {};  ///< that was asked for; may be empty
@@ -73,7 +75,8 @@ struct SideBySide {
 SideBySide side_by_side(const std::vector<ResultSource>& sources);
 
 /// The predictions in a document with the schema of a prediction or sweep. Throws ConfigError that
-/// names the file for another schema, or a missing or mistyped value.
+/// names the file for another schema, a missing or mistyped value, a time outside its interval, or
+/// two predictions with the same axes.
 std::vector<ResultSource::Predicted> predictions_of(std::string_view text, const std::string& name);
 
 /// All trainings with network, device, software and batch, the fastest of each question first;

@@ -37,12 +37,14 @@ std::string basis_text(const Standing& one) {
   return one.predicted ? "predicted" : "measured";
 }
 
-/// The answer about one column: "fastest", "tie" or "slower".
+/// The answer about one column: "fastest", "tie", "slower", or that it may be chance.
 std::string place_text(const Standing& one, const Ranking& ranking) {
   const auto tied = std::ranges::count(ranking.ranked, true, &Standing::ties);
-  if (!one.ties)
+  if (!one.ties) {
     return one.low && ranking.ranked.front().low ? "slower" : "slower, maybe by chance";
-  return tied == 1 ? "fastest" : "tie";
+  }
+  if (tied > 1) return "tie";
+  return knows_fastest(ranking) ? "fastest" : "least time, maybe by chance";
 }
 
 Table ranked_table(const Ranking& ranking) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,14 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "report/comparison/compare.hpp"
 #include "report/comparison/comparison_table.hpp"
 #include "report/comparison/ranking.hpp"
 #include "report/comparison/ratio.hpp"
 #include "report/comparison/side_by_side.hpp"
-#include "report/prediction/prediction_table.hpp"
 #include "tests/report/expect_well_made.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
@@ -405,16 +401,19 @@ TEST(Ranking, SaysThatTimesArePredicted) {
   all = times_of({{1, 1.01}, {1, 1.01}});
   all.predicted = {true, true};
   const std::string tie = ranking_verdict(ranking_of(all));
-  EXPECT_TRUE(tie.starts_with("A and B are predicted to tie: their 90 % intervals overlap."))
+  EXPECT_TRUE(
+      tie.starts_with("The predictions do not tell A and B apart: their 90 % intervals overlap."))
       << tie;
 }
 
-TEST(Ranking, SaysWhereTimesHaveNoInterval) {
+TEST(Ranking, NamesNoWinnerWhereTimesHaveNoInterval) {
   SideBySide all = times_of({{1, 2}});
+  EXPECT_TRUE(knows_fastest(ranking_of(all)));
   all.rows[0].times[1]->low = {};
+  EXPECT_FALSE(knows_fastest(ranking_of(all)));
   EXPECT_EQ(ranking_verdict(ranking_of(all)),
-            "A is fastest: 2.00 × as fast as B in the 1 measurement that both have. Some of these "
-            "times have no interval, so that the difference may be chance.");
+            "Not known which is fastest, since some of these times have no interval; A has the "
+            "least time. B takes 2.00 × as long in the 1 measurement that both have.");
 }
 
 TEST(Ranking, SaysWhichColumnsShareTooFewRows) {
@@ -428,45 +427,6 @@ TEST(Ranking, SaysWhichColumnsShareTooFewRows) {
 
 TEST(Ranking, NamesNobodyWithoutASharedRow) {
   EXPECT_TRUE(ranking_of(SideBySide{}).ranked.empty());
-}
-
-TEST(SideBySide, TakesPredictionsAsAColumn) {
-  const std::vector<model::Prediction> curve = samples::curve("alexnet");
-  ResultSource predicted{
-      "predicted", {}, predictions_of(prediction_document(curve).json(), "p.json")};
-  ASSERT_EQ(predicted.predicted.size(), curve.size());
-  ResultSource measured = trained("A", 0.2);
-  measured.results.front().measurements.front().axes["batch"] =
-      predicted.predicted.front().axes.at("batch");
-  const SideBySide all = side_by_side({measured, predicted});
-  ASSERT_EQ(all.rows.size(), 1U);
-  EXPECT_EQ(all.rows[0].times[1].value().time, curve.front().time.total);
-  EXPECT_TRUE(all.rows[0].times[1].value().low);
-  EXPECT_EQ(all.timings.back().device, curve.front().run.cluster);
-  EXPECT_EQ(all.timings.back().basis, "predicted");
-  EXPECT_EQ(all.alone, curve.size() - 1);
-}
-
-TEST(SideBySide, TakesSweepsAsPredictions) {
-  nlohmann::json sweep = nlohmann::json::parse(prediction_document(samples::curve("vgg16")).json());
-  sweep["rows"] = sweep["predictions"];
-  sweep.erase("predictions");
-  sweep["options"]["framework"] = {"horovod"};
-  const auto predicted = predictions_of(sweep.dump(), "sweep.json");
-  ASSERT_FALSE(predicted.empty());
-  EXPECT_EQ(predicted.front().framework, "horovod");
-}
-
-TEST(SideBySide, RefusesPredictionsThatAreNone) {
-  for (const char* text : {"", "{}", "[]", R"({"predictions": [{"run": {}}]})",
-                           R"({"predictions": [{"run": {"network": 3}}]})"}) {
-    try {
-      static_cast<void>(predictions_of(text, "file.json"));
-      ADD_FAILURE() << text;
-    } catch (const ConfigError& error) {
-      EXPECT_TRUE(contains(error.what(), "file.json")) << error.what();
-    }
-  }
 }
 
 }  // namespace
