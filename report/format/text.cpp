@@ -334,11 +334,6 @@ class TextTables {
   Terminal terminal_;
 };
 
-/// Sentences in lines. A headline, which has no full stop, stays on one, since scripts read it.
-std::string lead_text(const std::string& lead, std::size_t width) {
-  return lead.ends_with('.') ? wrapped(lead, width, 0) : lead;
-}
-
 /// The words of a shell line, each with its quotes.
 std::vector<std::string_view> words_of(std::string_view command) {
   std::vector<std::string_view> words;
@@ -398,7 +393,7 @@ std::string next_text(const Document& document, const TextTables& tables, std::s
 std::string write_table(const Document& document, const Terminal& terminal) {
   const TextTables tables(terminal);
   std::string out;
-  if (!document.lead.empty()) out += lead_text(tables.show(document.lead), terminal.width) + "\n";
+  if (!document.lead.empty()) out += wrapped(tables.show(document.lead), terminal.width, 0) + "\n";
   for (const Table& table : document.tables) {
     if (!out.empty()) out += "\n";
     out += tables.print(table);

@@ -179,7 +179,7 @@ TEST(Compare, TellsInEveryFormWhatBDidNotMeasure) {
   EXPECT_EQ(report.missing, std::vector<std::string>{"conv fuse=none layer=gone values=normal"});
   Document document = comparison_document(report);
   const auto written = [&document](const char* name) {
-    return format::find_format(name).write(document, {});
+    return format::find_format(name).write(document, format::Terminal{.width = 200});
   };
   for (const char* name : {"table", "markdown", "comment", "junit", "openmetrics"}) {
     EXPECT_TRUE(contains(written(name), "1 not measured in B")) << written(name);
