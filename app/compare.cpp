@@ -112,9 +112,19 @@ std::pair<std::string, std::string> told_apart(const std::string& a, const std::
   return {"A", "B"};
 }
 
+void refuse_one_folder(const CompareOptions& options) {
+  std::error_code absent;
+  if (!fs::is_directory(options.a, absent) || !fs::equivalent(options.a, options.b, absent)) return;
+  throw ConfigError(fmt::format(
+      "A and B are the same folder ({}), so nothing can differ. Name the folder of another "
+      "measurement as one of them.",
+      escape_for_terminal(options.a)));
+}
+
 ExitCode compare(const CompareOptions& options) {
   std::vector<report::PrintedResults> files_a = results_at(options.a);
   std::vector<report::PrintedResults> files_b = results_at(options.b);
+  refuse_one_folder(options);
   report::keep_programs_apart(files_a, files_b);
   const Side a = joined(std::move(files_a));
   const Side b = joined(std::move(files_b));
@@ -123,6 +133,8 @@ ExitCode compare(const CompareOptions& options) {
                       options.across ? report::AcrossPlaces::judged : report::AcrossPlaces::refused,
                       a.roundings, b.roundings);
   std::tie(report.a, report.b) = told_apart(options.a, options.b);
+  report.path_a = options.a;
+  report.path_b = options.b;
   if (!options.machines.empty()) {
     if (report.attributions.empty()) {
       throw ConfigError(
@@ -135,7 +147,7 @@ ExitCode compare(const CompareOptions& options) {
   }
   report::Document document = report::comparison_document(report);
   document.missing_fails = options.fail_on_missing;
-  document.next = steps_to_type(steps_of_compared({options.a, options.b}, document.json()));
+  document.next = steps_to_type(steps_of_comparison(document.json()));
   options.output.write(document);
   return report::exit_code(
       report, options.fail_on_missing ? report::MissingRows::fail : report::MissingRows::pass);

@@ -73,18 +73,24 @@ bool is_unfinished(const report::SuiteRecord& suite) {
   });
 }
 
-/// The steps after a comparison; its sides are words of commands. Those in `placeholders` are names
-/// for the reader to replace.
-std::vector<NextStep> steps_of_sides(const ComparedSides& sides,
-                                     const std::vector<std::string>& placeholders,
-                                     const std::string& text) {
+}  // namespace
+
+std::vector<NextStep> steps_of_comparison(const std::string& text) {
   const json answer = json::parse(text);
+  std::vector<std::string> sides{"A", "B"};
+  std::vector<std::string> placeholders = sides;
+  // Answers of earlier versions do not state what was compared.
+  const auto paths = answer.value("paths", std::vector<std::string>());
+  if (paths.size() == sides.size() && !paths.front().empty()) {
+    sides = {shell_word(paths.front()), shell_word(paths.back())};
+    placeholders.clear();
+  }
+  const std::string command = fmt::format("dlscale compare {} {}", sides.front(), sides.back());
   std::vector<NextStep> steps;
   const auto verdict = answer.at("verdict").get<std::string>();
   if (!answer.at("place_differences").empty()) {
-    steps.push_back({"Compare machines in place of versions:",
-                     fmt::format("dlscale compare {} {} --across-machines", sides.a, sides.b),
-                     placeholders});
+    steps.push_back(
+        {"Compare machines in place of versions:", command + " --across-machines", placeholders});
   } else if (verdict == "regressed" || verdict == "inconclusive") {
     steps.push_back({"Decide by interleaved runs of both versions:",
                      "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench e2e",
@@ -93,25 +99,15 @@ std::vector<NextStep> steps_of_sides(const ComparedSides& sides,
   const json& trainings = answer.at("attributions");
   const auto is_open = [](const json& one) { return one.at("predicted").is_null(); };
   if (std::any_of(trainings.begin(), trainings.end(), is_open)) {
-    steps.push_back(
-        {"Explain the change of iterations by measurements of their parts, in place of A and B:",
-         "dlscale compare A B --machine A/machine.json B/machine.json",
-         {"A", "B"}});
+    std::vector<std::string> names = placeholders;
+    names.insert(names.end(), {"MACHINE_A", "MACHINE_B"});
+    steps.push_back({"Explain the change of iterations by the machine files of both sides:",
+                     command + " --machine MACHINE_A MACHINE_B", names});
   }
   steps.push_back({"Keep B in a history, which also finds slow drifts:",
-                   fmt::format("dlscale history add {} --store perf-history", sides.b),
+                   fmt::format("dlscale history add {} --store perf-history", sides.back()),
                    placeholders.empty() ? placeholders : std::vector{placeholders.back()}});
   return steps;
-}
-
-}  // namespace
-
-std::vector<NextStep> steps_of_comparison(const std::string& text) {
-  return steps_of_sides({"A", "B"}, {"A", "B"}, text);
-}
-
-std::vector<NextStep> steps_of_compared(const ComparedSides& sides, const std::string& text) {
-  return steps_of_sides({shell_word(sides.a), shell_word(sides.b)}, {}, text);
 }
 
 std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& file) {

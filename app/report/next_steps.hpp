@@ -13,16 +13,8 @@ namespace dlscale::app {
 
 // Commands that the answer on a page suggests to its reader.
 
-/// The files or folders that were compared.
-struct ComparedSides {
-  std::string a;
-  std::string b;
-};
-
-/// For the JSON of compare, with names in place of its sides; and with these sides.
+/// For the JSON of compare; with names in place of its sides where it does not state them.
 std::vector<report::NextStep> steps_of_comparison(const std::string& text);
-std::vector<report::NextStep> steps_of_compared(const ComparedSides& sides,
-                                                const std::string& text);
 
 /// `file` is the gate's result; empty if it was not kept.
 std::vector<report::NextStep> steps_of_gate(const regression::GateReport& gate,

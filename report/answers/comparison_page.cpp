@@ -38,6 +38,8 @@ struct ComparedRow {
   std::string verdict;
   std::string method;
   bool judged = true;
+  bool of_one_launch = false;  ///< of a side; unknown in answers of earlier versions
+  bool counted = true;         ///< by the verdict
 };
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -137,6 +139,19 @@ std::string side_of(const Json& answer, const char* key, const char* letter) {
   return side_name(letter, answer.value(key, letter));
 }
 
+/// Counts the judged rows of several launches; those of one launch, whose intervals are too narrow,
+/// only where they alone give the verdict.
+void choose_counted(const std::string& verdict, std::vector<ComparedRow>& rows) {
+  const auto gives = [&verdict](const ComparedRow& row) {
+    return row.counted && row.verdict == verdict;
+  };
+  for (const bool of_one : {false, true}) {
+    for (ComparedRow& row : rows) row.counted = row.judged && row.of_one_launch == of_one;
+    if (std::ranges::any_of(rows, gives)) return;
+  }
+  for (ComparedRow& row : rows) row.counted = row.judged;
+}
+
 /// Rows that regressed first, the largest change first among equals.
 std::vector<ComparedRow> compared_rows(const Json& answer) {
   const std::map<std::string, std::string> names = row_names(answer);
@@ -146,8 +161,9 @@ std::vector<ComparedRow> compared_rows(const Json& answer) {
                     row.at("b_s").get<double>(), row.at("ratio").get<double>(),
                     number_in(row, "ratio_low"), number_in(row, "ratio_high"),
                     row.at("verdict").get<std::string>(), row.at("method").get<std::string>(),
-                    row.at("role").get<std::string>() == "judged"});
+                    row.at("role").get<std::string>() == "judged", row.value("launches", 0) == 1});
   }
+  choose_counted(answer.at("verdict").get<std::string>(), rows);
   std::ranges::stable_sort(rows, [](const ComparedRow& a, const ComparedRow& b) {
     return std::pair(urgency(a), -size_of(a)) < std::pair(urgency(b), -size_of(b));
   });
@@ -156,12 +172,12 @@ std::vector<ComparedRow> compared_rows(const Json& answer) {
 
 long long count_of(const std::vector<ComparedRow>& rows, std::string_view verdict) {
   return std::ranges::count_if(
-      rows, [verdict](const ComparedRow& row) { return row.judged && row.verdict == verdict; });
+      rows, [verdict](const ComparedRow& row) { return row.counted && row.verdict == verdict; });
 }
 
 const ComparedRow* first_of(const std::vector<ComparedRow>& rows, std::string_view verdict) {
   const auto found = std::ranges::find_if(
-      rows, [verdict](const ComparedRow& row) { return row.judged && row.verdict == verdict; });
+      rows, [verdict](const ComparedRow& row) { return row.counted && row.verdict == verdict; });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -181,10 +197,11 @@ std::string withheld_because(const Json& answer) {
          answer.at("place_differences").at(0).get<std::string>();
 }
 
-std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow>& rows) {
+/// The answer by the rows that it counts.
+std::string counted_verdict(const Json& answer, const std::vector<ComparedRow>& rows) {
   const auto verdict = answer.at("verdict").get<std::string>();
-  const auto judged = std::ranges::count_if(rows, &ComparedRow::judged);
-  const std::string all = counted(judged, "measurement");
+  const auto number = std::ranges::count_if(rows, &ComparedRow::counted);
+  const std::string all = counted(number, "measurement");
   if (verdict == "wrong") {
     return fmt::format("{} is wrong: {} from the reference.", side_of(answer, "b", "B"),
                        counted(std::ssize(answer.at("wrong")), "answer") +
@@ -207,6 +224,31 @@ std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow
                      percent(answer.at("margin").get<double>()));
 }
 
+/// How many rows rest on one launch of a side, and whether the verdict counts them.
+std::string launches_text(const std::vector<ComparedRow>& rows) {
+  const auto of_one = [&rows](bool counted) {
+    return std::ranges::count_if(rows, [counted](const ComparedRow& row) {
+      return row.judged && row.of_one_launch && row.counted == counted;
+    });
+  };
+  const bool is_counted = of_one(true) > 0;
+  const long long number = of_one(is_counted);
+  if (number == 0) return "";
+  return fmt::format(" {} {}{} on one launch of a side, whose intervals are too narrow.",
+                     grouped(number), is_counted ? "" : "more ", number == 1 ? "rests" : "rest");
+}
+
+std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow>& rows) {
+  std::string text;
+  const auto changed = answer.value("changed_environment", std::vector<std::string>());
+  if (!changed.empty()) {
+    text = fmt::format("Measured in {}, so a change may not be of the versions. ",
+                       different_environments(changed));
+  }
+  text += counted_verdict(answer, rows);
+  return text + launches_text(rows);
+}
+
 Tone tone_of_answer(const Json& answer) {
   const auto verdict = answer.at("verdict").get<std::string>();
   if (verdict == "wrong" || verdict == "regressed") return Tone::bad;
@@ -217,16 +259,16 @@ Tile count_tile(const std::vector<ComparedRow>& rows, const char* name, std::str
                 Tone tone) {
   const long long count = count_of(rows, verdict);
   const ComparedRow* first = first_of(rows, verdict);
-  return {name, fmt::format("{} of {}", count, std::ranges::count_if(rows, &ComparedRow::judged)),
+  return {name, fmt::format("{} of {}", count, std::ranges::count_if(rows, &ComparedRow::counted)),
           first == nullptr ? "" : change_text(*first), count > 0 ? tone : Tone::plain};
 }
 
-/// The geometric mean of B / A over the judged rows.
+/// The geometric mean of B / A over the counted rows.
 Tile mean_tile(const std::vector<ComparedRow>& rows) {
   double sum = 0;
   int count = 0;
   for (const ComparedRow& row : rows) {
-    if (!row.judged || !(row.ratio > 0)) continue;
+    if (!row.counted || !(row.ratio > 0)) continue;
     sum += std::log(row.ratio);
     ++count;
   }

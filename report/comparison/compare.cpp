@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -57,6 +58,27 @@ std::vector<std::string> place_differences(const MeasuredPlace& a, const Measure
         fmt::format("{}: {} | {}", name, fmt::join(values, ", "), fmt::join(other->second, ", ")));
   }
   return lines;
+}
+
+/// Options of a compiler without those that only choose its warnings.
+std::string without_warnings(const std::string& flags) {
+  std::istringstream words(flags);
+  std::string kept;
+  for (std::string word; words >> word;) {
+    if (!word.starts_with("-W")) kept += (kept.empty() ? "" : " ") + word;
+  }
+  return kept;
+}
+
+/// Facts of compilers, libraries and variables, by name.
+MeasuredPlace environment_of(std::span<const ResultFile> files) {
+  MeasuredPlace all;
+  for (const ResultFile& file : files) {
+    for (const auto& [name, value] : history::environment_facts(file.header)) {
+      if (is_known(value)) all[name].insert(name == "flags" ? without_warnings(value) : value);
+    }
+  }
+  return all;
 }
 
 /// All measurements under one key.
@@ -396,6 +418,7 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
                 "results of the same benchmark with the same parameters.");
   }
   report.environment_differences = differences(a, b);
+  report.changed_environment = place_differences(environment_of(a), environment_of(b));
   report.attributions = attribute(a, b);
   report.verdict = overall(report);
   return std::move(report);

@@ -47,6 +47,8 @@ struct NotCompared {
 struct ComparisonReport {
   std::string a = "A";  ///< names of the two sides for people
   std::string b = "B";
+  std::string path_a;  ///< as typed; empty if not known
+  std::string path_b;
   double margin = 0;
   std::vector<Comparison> rows;
   /// Keys, and "key: series" where B has the key but lacks the judged series.
@@ -57,6 +59,9 @@ struct ComparisonReport {
   std::vector<std::string> environment_differences;  ///< "cpu: X | Y"
   /// Differences of machine and launch that keep rows from being judged, each once.
   std::vector<std::string> place_differences;
+  /// Facts that may change times, of compilers, libraries and variables, that both sides know and
+  /// that differ: "oneDNN_cpu_isa: avx512_core_bf16 | avx2".
+  std::vector<std::string> changed_environment;
   std::vector<Attribution> attributions;  ///< for trainings in both, if phases were timed
   /// wrong if an answer of B is wrong. Else, over the judged rows: regressed if any is;
   /// inconclusive if any is, or if a key could not be compared. Else improved if any is; else

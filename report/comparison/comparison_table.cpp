@@ -90,6 +90,7 @@ Fields<Comparison> comparison_fields(const RowWords& words = RowWords({})) {
        Align::left},
       {"role", key, role_name},
       {"method", remark, &Comparison::method, "from", as::words},
+      F::json("launches", &Comparison::launches),
   };
   std::ranges::find(fields, "verdict", &F::key)->states = verdict_words();
   return fields;
@@ -281,6 +282,10 @@ std::string of_one_launch(const ComparisonReport& report) {
 /// The verdict and how far it can be trusted. A comment truncates its headline, so missing
 /// measurements precede rows that may be chance.
 std::string lead(const ComparisonReport& report) {
+  const std::string environment =
+      report.changed_environment.empty()
+          ? ""
+          : ", measured in " + different_environments(report.changed_environment);
   if (report.rows.empty()) {
     return fmt::format("{}: nothing in common has times on both sides{}",
                        verdict_name(report.verdict), left_out(report));
@@ -288,9 +293,9 @@ std::string lead(const ComparisonReport& report) {
   const auto rows = std::ranges::count_if(report.rows, is_counted);
   const std::string counts =
       rows == 0 ? "no row" : counts_of(report, is_counted) + " of " + counted(rows, "row");
-  return fmt::format("{}{}: {} of several launches{}{}{}", verdict_name(report.verdict),
-                     rests_on_one_launch(report) ? ", if one launch is enough" : "", counts,
-                     left_out(report), held_back(report), of_one_launch(report));
+  return fmt::format("{}{}{}: {} of several launches{}{}{}", verdict_name(report.verdict),
+                     environment, rests_on_one_launch(report) ? ", if one launch is enough" : "",
+                     counts, left_out(report), held_back(report), of_one_launch(report));
 }
 
 /// A record of a key without times to compare.
@@ -367,6 +372,7 @@ Json comparison_object(const ComparisonReport& report) {
   return {{"verdict", verdict_name(report.verdict)},
           {"a", report.a},
           {"b", report.b},
+          {"paths", Json::array({report.path_a, report.path_b})},
           {"margin", number(report.margin)},
           {"rows", list_of(comparison_fields(), report.rows)},
           {"only_a", report.only_a},
@@ -376,6 +382,7 @@ Json comparison_object(const ComparisonReport& report) {
           {"wrong", std::move(wrong)},
           {"environment_differences", report.environment_differences},
           {"place_differences", report.place_differences},
+          {"changed_environment", report.changed_environment},
           {"attributions", std::move(attributions)}};
 }
 

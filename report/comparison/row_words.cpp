@@ -55,6 +55,12 @@ std::string side_name(const std::string& letter, const std::string& name) {
   return name == letter ? letter : fmt::format("{} ({})", letter, name);
 }
 
+std::string different_environments(const std::vector<std::string>& facts) {
+  EXPECT(!facts.empty());
+  return fmt::format("different environments ({}{})", facts.front(),
+                     facts.size() == 1 ? "" : fmt::format(" and {} more", facts.size() - 1));
+}
+
 void say_once(Table& table, const std::string& heading, const std::string& of) {
   const auto column = std::ranges::find(table.columns, heading, &Column::heading);
   if (column == table.columns.end() || table.rows.empty()) return;

@@ -33,6 +33,10 @@ class RowWords {
 /// A side of a comparison and what it compares: "A (results/old)"; "A" where that is its name.
 std::string side_name(const std::string& letter, const std::string& name);
 
+/// "different environments (oneDNN_cpu_isa: avx512_core_bf16 | avx2 and 2 more)", of the facts that
+/// differ. Requires one.
+std::string different_environments(const std::vector<std::string>& facts);
+
 /// Takes a column out of a table if all of its cells say the same, and says it in a note; else
 /// numbers its texts, which notes explain. More than a dozen texts are left to other formats. `of`
 /// begins the notes: "changes are from".

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 from program import BACKEND, FEW, ProgramTest, main, run
 
@@ -33,7 +34,8 @@ class InputFiles(ProgramTest):
         (folder / "other.yaml").symlink_to("other.yaml")
         gemm = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x8x8", "--samples", 6, "-o", folder / "gemm.jsonl"]
         self.assertEqual(run(*gemm).returncode, 0)
-        self.assertEqual(run("compare", folder, folder, timeout=60).returncode, 0)
+        again = shutil.copytree(folder, self.folder / "again", symlinks=True)
+        self.assertEqual(run("compare", folder, again, timeout=60).returncode, 0)
         (folder / "loop.jsonl").symlink_to("loop.jsonl")
         self.assert_refused(run("compare", folder, folder), 2, "loop.jsonl cannot be read (")
 
@@ -61,7 +63,7 @@ class InputFiles(ProgramTest):
             self.google(f"{name}/below/a.json", self.repetitions("BM_A", level))
             (self.folder / name / "notes.json").write_text('{"benchmarks": "none"}')
         old, new = self.folder / "old", self.folder / "new"
-        self.assertEqual(run("compare", old, old).returncode, 0)
+        self.assert_refused(run("compare", old, new / ".." / "old"), 2, "A and B are the same folder (")
         slower = run("compare", old, new, "--format", "json")
         self.assertEqual(slower.returncode, 1, slower.stderr)
         self.assertEqual([row["key"] for row in json.loads(slower.stdout)["rows"]], ["BM_A"])
