@@ -7,13 +7,10 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "report/answers/comparison_page.hpp"
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/plan_page.hpp"
 #include "report/answers/prediction_page.hpp"
 #include "report/answers/training_page.hpp"
-#include "report/comparison/compare.hpp"
-#include "report/comparison/comparison_table.hpp"
 #include "report/prediction/prediction_table.hpp"
 #include "tests/report/expect_well_made.hpp"
 #include "tests/report/look_at.hpp"
@@ -21,19 +18,6 @@
 
 namespace dlscale::report {
 namespace {
-
-/// Rules of the first screen: three to five tiles, a picture with numbers, and a badge.
-void expect_first_screen(const Page& page) {
-  EXPECT_TRUE(page.question.ends_with("?")) << page.question;
-  EXPECT_TRUE(page.verdict.ends_with(".")) << page.verdict;
-  EXPECT_GE(page.tiles.size(), 3U);
-  EXPECT_LE(page.tiles.size(), 5U);
-  ASSERT_FALSE(page.figures.empty());
-  EXPECT_EQ(page.picture, page.figures.front().name);
-  for (const Figure& figure : page.figures) EXPECT_FALSE(figure.data.rows.empty()) << figure.name;
-  ASSERT_TRUE(page.data);
-  EXPECT_FALSE(page.sections.empty());
-}
 
 std::string predictions() {
   return prediction_document(samples::curve("alexnet")).json();
@@ -154,71 +138,6 @@ TEST(PredictionPage, RatesItsDataByTheLeastCertainSourceAndTheWidestInterval) {
   EXPECT_EQ(badge("data sheet"), "Usable");
   answer["predictions"][0]["t_iter_high_s"] = 1e3;
   EXPECT_EQ(badge("data sheet"), "Doubtful");
-}
-
-/// Five launches of a training whose backward pass takes so many seconds.
-std::vector<ResultFile> trainings(double backward) {
-  std::vector<Measurement> rows;
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    samples::PhaseTimes times;
-    times.backward = backward * (1 + 1e-3 * repeat);
-    rows.push_back(samples::e2e({"alexnet", 2, Schedule::wait_free, repeat}, times));
-  }
-  return {samples::file("e2e", std::move(rows))};
-}
-
-Page compared(double a, double b) {
-  const ComparisonReport report = compare(trainings(a), trainings(b), 0.02);
-  const AnswerPage made = comparison_page(comparison_document(report).json(), "comparison.json");
-  expect_well_made(made.document);
-  return made.page;
-}
-
-TEST(ComparisonPage, SaysWhatRegressedAndShowsWhichPartItWas) {
-  const Page page = compared(0.5, 0.6);
-  expect_first_screen(page);
-  EXPECT_TRUE(page.verdict.starts_with("Yes: 1 of 1 measurement regressed in B, most of all "))
-      << page.verdict;
-  EXPECT_EQ(page.tone, Tone::bad);
-  EXPECT_EQ(page.picture, "waterfall");
-  EXPECT_TRUE(contains(page.figures.front().svg, ">backward<"));
-  EXPECT_TRUE(contains(page.figures.front().svg, "+100 ms ("));
-}
-
-TEST(ComparisonPage, CountsWhatTheTerminalCounts) {
-  std::vector<ResultFile> a = trainings(0.5);
-  std::vector<ResultFile> b = trainings(0.6);
-  for (std::vector<ResultFile>* side : {&a, &b}) {
-    side->push_back(samples::file(
-        "conv", {samples::timed("conv", {{"layer", "z"}},
-                                std::vector<double>(10, side == &a ? 1.0 : 2.0))}));
-  }
-  b.front().header.environment.libraries["oneDNN_cpu_isa"] = "avx2";
-  EXPECT_TRUE(compare(a, b, 0.02).changed_environment.empty());
-  a.front().header.environment.libraries["oneDNN_cpu_isa"] = "avx512_core";
-  const ComparisonReport report = compare(a, b, 0.02);
-  const Document document = comparison_document(report);
-  EXPECT_TRUE(document.lead.starts_with(
-      "regressed, measured in different environments (oneDNN_cpu_isa: avx512_core | avx2): 1 "
-      "regressed, 0 improved, 0 unchanged, 0 inconclusive of 1 row of several launches. 1 row "
-      "rests on one launch"))
-      << document.lead;
-  const Page page = comparison_page(document.json(), "comparison.json").page;
-  EXPECT_TRUE(page.verdict.starts_with(
-      "Measured in different environments (oneDNN_cpu_isa: avx512_core | avx2), so a change may "
-      "not be of the versions. Yes: 1 of 1 measurement regressed in B, most of all "))
-      << page.verdict;
-  EXPECT_TRUE(page.verdict.ends_with(
-      " 1 more rests on one launch of a side, whose intervals are too narrow."))
-      << page.verdict;
-  EXPECT_EQ(page.tiles.at(0).value, "1 of 1");
-}
-
-TEST(ComparisonPage, SaysThatNothingChanged) {
-  const Page page = compared(0.5, 0.5);
-  EXPECT_EQ(page.verdict, "No: none of 1 measurement changed by 2.0 % or more.");
-  EXPECT_EQ(page.tone, Tone::good);
-  EXPECT_THROW(static_cast<void>(comparison_page("[]", "comparison.json")), ConfigError);
 }
 
 /// A training of 10 MB an image, of which a third may be saved and twice as much be needed.

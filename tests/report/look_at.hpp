@@ -40,4 +40,17 @@ inline std::string html(const Page& page) {
   return html_files(page).front().text;
 }
 
+/// Rules of the first screen: three to five tiles, a picture with numbers, and a badge.
+inline void expect_first_screen(const Page& page) {
+  EXPECT_TRUE(page.question.ends_with("?")) << page.question;
+  EXPECT_TRUE(page.verdict.ends_with(".")) << page.verdict;
+  EXPECT_GE(page.tiles.size(), 3U);
+  EXPECT_LE(page.tiles.size(), 5U);
+  ASSERT_FALSE(page.figures.empty());
+  EXPECT_EQ(page.picture, page.figures.front().name);
+  for (const Figure& figure : page.figures) EXPECT_FALSE(figure.data.rows.empty()) << figure.name;
+  ASSERT_TRUE(page.data);
+  EXPECT_FALSE(page.sections.empty());
+}
+
 }  // namespace dlscale::report

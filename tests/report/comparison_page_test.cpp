@@ -1,0 +1,85 @@
+#include "report/answers/comparison_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "report/comparison/compare.hpp"
+#include "report/comparison/comparison_table.hpp"
+#include "tests/report/expect_well_made.hpp"
+#include "tests/report/look_at.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+/// Five launches of a training whose backward pass takes so many seconds.
+std::vector<ResultFile> trainings(double backward) {
+  std::vector<Measurement> rows;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    samples::PhaseTimes times;
+    times.backward = backward * (1 + 1e-3 * repeat);
+    rows.push_back(samples::e2e({"alexnet", 2, Schedule::wait_free, repeat}, times));
+  }
+  return {samples::file("e2e", std::move(rows))};
+}
+
+Page compared(double a, double b) {
+  const ComparisonReport report = compare(trainings(a), trainings(b), 0.02);
+  const AnswerPage made = comparison_page(comparison_document(report).json(), "comparison.json");
+  expect_well_made(made.document);
+  return made.page;
+}
+
+TEST(ComparisonPage, SaysWhatRegressedAndShowsWhichPartItWas) {
+  const Page page = compared(0.5, 0.6);
+  expect_first_screen(page);
+  EXPECT_TRUE(page.verdict.starts_with("Yes: 1 of 1 measurement regressed in B, most of all "))
+      << page.verdict;
+  EXPECT_EQ(page.tone, Tone::bad);
+  EXPECT_EQ(page.picture, "waterfall");
+  EXPECT_TRUE(contains(page.figures.front().svg, ">backward<"));
+  EXPECT_TRUE(contains(page.figures.front().svg, "+100 ms ("));
+}
+
+TEST(ComparisonPage, CountsWhatTheTerminalCounts) {
+  std::vector<ResultFile> a = trainings(0.5);
+  std::vector<ResultFile> b = trainings(0.6);
+  for (std::vector<ResultFile>* side : {&a, &b}) {
+    side->push_back(samples::file(
+        "conv", {samples::timed("conv", {{"layer", "z"}},
+                                std::vector<double>(10, side == &a ? 1.0 : 2.0))}));
+  }
+  b.front().header.environment.libraries["oneDNN_cpu_isa"] = "avx2";
+  EXPECT_TRUE(compare(a, b, 0.02).changed_environment.empty());
+  a.front().header.environment.libraries["oneDNN_cpu_isa"] = "avx512_core";
+  const ComparisonReport report = compare(a, b, 0.02);
+  const Document document = comparison_document(report);
+  EXPECT_TRUE(document.lead.starts_with(
+      "regressed, measured in different environments (oneDNN_cpu_isa: avx512_core | avx2): 1 "
+      "regressed, 0 improved, 0 unchanged, 0 inconclusive of 1 row of several launches. 1 row "
+      "rests on one launch"))
+      << document.lead;
+  const Page page = comparison_page(document.json(), "comparison.json").page;
+  EXPECT_TRUE(page.verdict.starts_with(
+      "Measured in different environments (oneDNN_cpu_isa: avx512_core | avx2), so a change may "
+      "not be of the versions. Yes: 1 of 1 measurement regressed in B, most of all "))
+      << page.verdict;
+  EXPECT_TRUE(page.verdict.ends_with(
+      " 1 more rests on one launch of a side, whose intervals are too narrow."))
+      << page.verdict;
+  EXPECT_EQ(page.tiles.at(0).value, "1 of 1");
+}
+
+TEST(ComparisonPage, SaysThatNothingChanged) {
+  const Page page = compared(0.5, 0.5);
+  EXPECT_EQ(page.verdict, "No: none of 1 measurement changed by 2.0 % or more.");
+  EXPECT_EQ(page.tone, Tone::good);
+  EXPECT_THROW(static_cast<void>(comparison_page("[]", "comparison.json")), ConfigError);
+}
+
+}  // namespace
+}  // namespace dlscale::report
