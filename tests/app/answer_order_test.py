@@ -114,7 +114,6 @@ class AnswerOrder(ProgramTest):
             ["data", "info", data],
             ["bench", "update", "--sizes", "16KiB", "--backend", "reference", *FEW, "-o", self.folder / "update.jsonl"],
             ["bench", "memory", "--operations", "triad", "--sizes", "64KiB", *FEW, "-o", self.folder / "memory.jsonl"],
-            ["roofline", "show", conv],
             ["roofline", "fit", conv, "-o", kernels],
             ["select-algorithm", "--network", "vgg16", "--batch", 4, "--kernels", kernels],
         ):
