@@ -51,15 +51,15 @@ struct AlertMetric {
   double after = 0;
   double ratio = 1;  ///< after / before, whatever the direction
   /// Values of the commits of either level, at most 20 that are evenly spaced; empty of a drift.
-  std::vector<double> values_before;
-  std::vector<double> values_after;
-  std::string run_before;   ///< a run at the old level: first 16 digits of its SHA-256
-  std::string run_after;    ///< likewise, at the new level
-  std::string explanation;  ///< where the change comes from, if known
-  std::string drift_from;   ///< last commit before a drift; empty if this is none
-  std::string drift_to;     ///< latest commit at which the drift was seen to go on
+  std::vector<double> values_before = {};
+  std::vector<double> values_after = {};
+  std::string run_before;        ///< a run at the old level: first 16 digits of its SHA-256
+  std::string run_after;         ///< likewise, at the new level
+  std::string explanation = {};  ///< where the change comes from, if known
+  std::string drift_from = {};   ///< last commit before a drift; empty if this is none
+  std::string drift_to = {};     ///< latest commit at which the drift was seen to go on
   Ending ending = Ending::open;
-  std::string ended_by;  ///< commit of the later change; empty if there is none
+  std::string ended_by = {};  ///< commit of the later change; empty if there is none
 };
 
 /// All metrics that changed between two commits and are in one state. An alert keeps its commit

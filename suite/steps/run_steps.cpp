@@ -149,7 +149,7 @@ struct StepCall {
   StepLine* line = nullptr;  ///< ended before messages
   std::string place;         ///< mark by which its processes are found
   fs::path out;              ///< folder of the suite's results
-  fs::path log;              ///< file for its output; empty: the streams of this process
+  fs::path log = {};         ///< file for its output; empty: the streams of this process
   Job::Leftovers leftovers = Job::Leftovers::stay;
   Begun begun = Begun::no;
   Before before = Before::whole;
