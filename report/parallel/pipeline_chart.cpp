@@ -247,7 +247,8 @@ std::optional<Figure> pipeline_figure(const Json& plan) {
   const auto found = plan.find("pipeline");
   if (found == plan.end()) return {};
   const Json& stages = found->at("stages");
-  figure::Gantt chart{.title = {}, .idle = std::string(kinds.at(idle).word)};
+  figure::Gantt chart;
+  chart.idle = kinds.at(idle).word;
   for (std::size_t kind = 0; kind < idle; ++kind) chart.kinds.emplace_back(kinds.at(kind).word);
   for (const Json& window : found->at("windows_s")) {
     const figure::GanttWindow one{window.at(0).get<double>(), window.at(1).get<double>()};
