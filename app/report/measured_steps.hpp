@@ -20,8 +20,8 @@ std::vector<report::NextStep> steps_of_bench(std::string_view benchmark, const s
 /// After a suite whose results are in this folder.
 std::vector<report::NextStep> steps_of_suite(const std::filesystem::path& out);
 
-/// After a machine, saved in the file `machine`, that was fitted to these files. `trained` are
-/// results with trainings; empty without.
+/// After a machine, saved in the file `machine`, that was fitted to these files; nothing if it lacks
+/// a part of an iteration. `trained` are results with trainings; empty without.
 std::vector<report::NextStep> steps_of_machine(const std::string& machine,
                                                const model::Machine& made,
                                                std::span<const ResultFile> files,

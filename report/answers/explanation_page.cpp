@@ -22,7 +22,8 @@ namespace {
 /// A change of a training, and what it would bring.
 struct ExplainedChange {
   std::string change;
-  /// Of samples a second; absent if unknown, or if the training now waits for memory that it lacks.
+  /// Relative change of samples a second, 0.1 for 10 % more; absent if unknown, or if the training
+  /// now waits for memory that it lacks.
   std::optional<double> gain = {};
   std::optional<double> seconds = {};  ///< of an iteration
   std::string fits = {};               ///< "yes", "unsure"; empty without plans

@@ -230,8 +230,8 @@ std::optional<std::pair<RateOfRanks, RateOfRanks>> slow_down(
   return std::pair(*from, *slower);
 }
 
-/// What more ranks than the fastest number do, or where else they slow a training down; empty if
-/// the rate grows with the ranks.
+/// Says what more ranks than the fastest number bring, or where else they slow a training down;
+/// empty if the rate grows with the ranks.
 std::string scaling_sentence(const std::vector<RateOfRanks>& rates, const RateOfRanks& top,
                              const std::string& samples) {
   const auto more =

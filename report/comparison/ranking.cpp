@@ -228,7 +228,7 @@ std::string unknown_text(const Ranking& ranking, const Standing& best, const Sta
       significant(next.ratio, 3), extent_of(ranking), exceptions_of(ranking, next));
 }
 
-/// What limits the answer: how it averages, and columns without a rank.
+/// The limits of the answer: how it averages, and columns without a rank.
 std::string limits_text(const Ranking& ranking) {
   std::string text;
   if (ranking.compared > 1) text += " Averages are geometric means.";

@@ -335,7 +335,7 @@ std::string incomplete_text(long long incomplete, long long all) {
       incomplete == all ? "All" : std::to_string(incomplete));
 }
 
-/// Which algorithms are the fastest at how many cases.
+/// The algorithms by the number of cases at which they are the fastest.
 struct Race {
   std::vector<std::pair<long long, std::string>> ordered;  ///< wins, the most first
   long long all = 0;

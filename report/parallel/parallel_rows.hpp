@@ -81,7 +81,7 @@ std::string in_gb(double bytes);
 
 /// The question in words: "llama3_70b on 512 GPUs of dgx_h100 by data=16,tensor=8,stages=4: 64
 /// micro-batches of 1 sequence; 1024 sequences of 8192 tokens, bf16, as megatron (family engine)".
-/// Of several rows, it names the plan if all have the same but for their replicas.
+/// For several rows, it names the plan if all have the same but for their replicas.
 std::string parallel_title(const std::vector<ParallelRow>& rows);
 
 /// A line for each plan where there are several: "A: data=8,tensor=8". For rows with the fields

@@ -67,7 +67,7 @@ std::string with_rows(nlohmann::json answer, const char* list, std::size_t count
   return answer.dump();
 }
 
-// What has thousands of rows is the file of the answer, which the page names.
+// A page names the file of the answer, which has all of its thousands of rows.
 TEST(AnswerPages, StaySmallWithManyRows) {
   const std::string compared =
       html(comparison_page(with_rows(compared_convolutions(), "rows", 1000), "all.json").page);
