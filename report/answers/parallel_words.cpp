@@ -29,13 +29,17 @@ std::string plan_text(const Json& plan) {
   return text.empty() ? "data=1" : text;
 }
 
-std::string plan_words(const Json& plan) {
+std::string with_blanks(std::string_view text) {
   std::string words;
-  for (const char letter : plan_text(plan)) {
+  for (const char letter : text) {
     words += letter;
     if (letter == ',') words += ' ';
   }
   return words;
+}
+
+std::string plan_words(const Json& plan) {
+  return with_blanks(plan_text(plan));
 }
 
 std::string iteration_text(const Json& plan) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/page/blocks.hpp"
@@ -15,6 +16,9 @@ std::string plan_text(const Json& plan);
 
 /// The same in prose, where lines may break: "tensor=4, zero=1".
 std::string plan_words(const Json& plan);
+
+/// The text with a blank behind each comma, where lines of plans may break.
+std::string with_blanks(std::string_view text);
 
 /// "1.91 s (90 % interval 1.52 s to 2.72 s)"; without the bracket if an end is null.
 std::string iteration_text(const Json& plan);

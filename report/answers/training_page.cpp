@@ -110,16 +110,6 @@ std::string interval_of(const WholeTraining& one) {
   return fmt::format("{} to {}", training_time_text(*one.low), training_time_text(*one.high));
 }
 
-/// "resnet50 on dgx_h100" with blanks where lines of plans may break.
-std::string subject_words(const WholeTraining& one) {
-  std::string words;
-  for (const char letter : one.subject) {
-    words += letter;
-    if (letter == ',') words += ' ';
-  }
-  return words;
-}
-
 /// "Quickest of the 2 of 3 trainings that fit, gpt on dgx by tensor=4: "; empty for one training.
 std::string choice_text(const std::vector<WholeTraining>& all, const WholeTraining& best) {
   if (all.size() == 1) return "";
@@ -134,7 +124,8 @@ std::string choice_text(const std::vector<WholeTraining>& all, const WholeTraini
   } else if (lacking > 0 && fitting > 1) {
     which = fmt::format("Quickest of the {} of {} trainings that fit", fitting, all.size());
   }
-  return which + (std::ranges::all_of(all, has_subject) ? "" : ", " + subject_words(best)) + ": ";
+  if (!std::ranges::all_of(all, has_subject)) which += ", " + with_blanks(best.subject);
+  return which + ": ";
 }
 
 std::string training_verdict(const std::vector<WholeTraining>& all, const WholeTraining& best) {
