@@ -271,6 +271,7 @@ long long count(const CheckReport& report, SeriesState state) {
 }
 
 std::string verdict_of(const CheckReport& report) {
+  if (!nothing_judged(report).empty()) return "not judged";
   switch (exit_code(report)) {
     case ExitCode::ok:
       return "no new regression";
@@ -299,7 +300,7 @@ std::string largest_change(const CheckReport& report) {
 
 std::string check_lead(const CheckReport& report) {
   if (const std::string none = nothing_judged(report); !none.empty()) {
-    return fmt::format("{}; {} points", none, report.points);
+    return fmt::format("{}: {}; {} points", verdict_of(report), none, report.points);
   }
   const auto failing = std::ranges::count_if(report.alerts, &Alert::fails);
   std::string lead = fmt::format("{}: {} of {} {} for attention", verdict_of(report), failing,

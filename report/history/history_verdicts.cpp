@@ -140,8 +140,8 @@ std::string nothing_judged(const CheckReport& report) {
   const bool is_judged = !std::ranges::all_of(report.series, is_new);
   if (count == 0 || is_judged || !report.alerts.empty()) return "";
   return count == 1
-             ? "nothing can be judged yet: the only series has too few commits"
-             : fmt::format("nothing can be judged yet: all {} series have too few commits", count);
+             ? "the only series has too few commits"
+             : fmt::format("all {} series have too few commits", count);
 }
 
 Table check_verdicts(const CheckReport& report) {

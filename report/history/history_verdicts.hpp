@@ -29,8 +29,8 @@ struct FailingChange {
 /// Null pointers if nothing fails.
 FailingChange largest_failing(const regression::history::CheckReport& report);
 
-/// "nothing can be judged yet: all 8 series have too few commits"; empty if some series is judged
-/// or has an alert.
+/// "all 8 series have too few commits": why nothing is judged; empty if some series is judged or
+/// has an alert.
 std::string nothing_judged(const regression::history::CheckReport& report);
 
 /// One row for each judged series (phases are not judged): the newest value, and its verdict by the

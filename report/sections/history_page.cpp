@@ -45,9 +45,8 @@ std::string verdict_of(const HistoryView& view) {
     return fmt::format("Not known yet: {} of {} need fresh runs.",
                        states(view, SeriesState::needs_reruns), series);
   }
-  if (std::string none = nothing_judged(view.report); !none.empty()) {
-    none.front() = 'N';
-    return none + ".";
+  if (const std::string none = nothing_judged(view.report); !none.empty()) {
+    return fmt::format("Not judged: {}.", none);
   }
   const long long young = states(view, SeriesState::new_baseline);
   return fmt::format("No new regression in {}{}.", series,

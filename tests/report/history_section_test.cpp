@@ -104,7 +104,7 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
 TEST_F(HistoryPage, SaysThatNothingCanBeJudgedOfTooFewCommits) {
   add(1, 3, 1e-3);
   const Page page = history_page(view({}));
-  EXPECT_EQ(page.verdict, "Nothing can be judged yet: the only series has too few commits.");
+  EXPECT_EQ(page.verdict, "Not judged: the only series has too few commits.");
   EXPECT_EQ(page.tone, Tone::caution);
   for (const Tile& tile : page.tiles) EXPECT_EQ(tile.tone, Tone::plain) << tile.name;
 }

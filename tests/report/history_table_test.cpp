@@ -143,7 +143,7 @@ TEST_F(HistoryTable, SaysThatNothingCanBeJudgedOfTooFewCommits) {
   measure(history_samples::kernel("a"), 1, 3, 1.0);
   measure(history_samples::kernel("b"), 1, 3, 1.0);
   EXPECT_EQ(history_check_document(look()).lead,
-            "nothing can be judged yet: all 2 series have too few commits; 6 points");
+            "not judged: all 2 series have too few commits; 6 points");
   EXPECT_EQ(exit_code(look()), ExitCode::ok);
   measure(history_samples::kernel("c"), 1, 30, 1.0);
   EXPECT_EQ(nothing_judged(look()), "");
