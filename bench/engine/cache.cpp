@@ -16,6 +16,16 @@ namespace {
 
 constexpr std::size_t line_bytes = 64;
 constexpr Bytes least_flush = 64_MiB;
+/// Twice the pages of 4 KiB whose translations a processor keeps (2,048 to 3,072).
+constexpr std::size_t small_part = std::size_t{16} << 20U;
+
+std::unique_ptr<backend::PagedMemory> in_largest_pages(std::size_t bytes) {
+  try {
+    return std::make_unique<backend::PagedMemory>(bytes, backend::PageSize::huge);
+  } catch (const Unsupported&) {  // slower, but the caches end up the same
+    return std::make_unique<backend::PagedMemory>(bytes, backend::PageSize::small);
+  }
+}
 
 }  // namespace
 
@@ -63,15 +73,25 @@ std::vector<std::string> unknown_size_warnings(Bytes last_level) {
 
 CacheFlusher::CacheFlusher(Bytes last_level) {
   const std::size_t lines = static_cast<std::size_t>(flush_size(last_level).si()) / line_bytes;
-  // Written, not only allocated, as all untouched pages map to a single page of zeros.
-  lines_.assign(lines * line_bytes, 0);
-  for (std::size_t i = 0; i < lines_.size(); i += line_bytes) lines_[i] = 1;
+  parts_.push_back(in_largest_pages(lines * line_bytes - small_part));
+  parts_.push_back(std::make_unique<backend::PagedMemory>(small_part, backend::PageSize::small));
+  for (const auto& part : parts_) {
+    for (std::size_t i = 0; i < part->bytes(); i += line_bytes) part->data()[i] = std::byte{1};
+  }
+}
+
+std::size_t CacheFlusher::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& part : parts_) bytes += part->bytes();
+  return bytes;
 }
 
 std::size_t CacheFlusher::flush() const {
   std::size_t lines = 0;
-  for (std::size_t i = 0; i < lines_.size(); i += line_bytes) {
-    lines += *static_cast<const volatile unsigned char*>(&lines_[i]);
+  for (const auto& part : parts_) {
+    const auto* line = reinterpret_cast<const volatile unsigned char*>(part->data());
+    const auto* end = line + part->bytes();
+    for (; line < end; line += line_bytes) lines += *line;
   }
   return lines * line_bytes;
 }
