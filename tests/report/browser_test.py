@@ -96,6 +96,17 @@ class PageTest(unittest.TestCase):
             self.evaluate("document.querySelectorAll('details:not(.raw)').forEach((each) => { each.open = true; })")
             self.assertLessEqual(self.evaluate("return document.documentElement.scrollWidth"), 600)
 
+    def test_tables_and_borders_of_cards_fit_on_paper(self):
+        for _ in self.each_page(width=717):  # A4 without its margins
+            self.browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+            wide = self.evaluate("""
+              const most = document.body.clientWidth;
+              const shown = [...document.querySelectorAll("table, .tiles > div")].filter((each) => !each.closest(".raw"));
+              return shown.filter((each) => each.getBoundingClientRect().right > most - (each.tagName === "DIV" ? 1 : 0))
+                .map((each) => each.textContent.slice(0, 60));""")
+            self.browser.call("Emulation.setEmulatedMedia", media="", features=[])
+            self.assertEqual(wide, [])
+
     def test_a_link_to_a_folded_section_opens_it(self):
         for _ in self.each_page():
             if self.evaluate("return document.querySelector('.data a') === null"):
