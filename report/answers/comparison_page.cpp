@@ -22,6 +22,7 @@
 #include "report/comparison/row_words.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/figure/waterfall.hpp"
+#include "report/table/interval.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -183,7 +184,7 @@ const ComparedRow* first_of(const std::vector<ComparedRow>& rows, std::string_vi
 
 std::string ratio_interval(const ComparedRow& row) {
   if (!row.low || !row.high) return "unknown";
-  return fmt::format("{} to {}", signed_percent(*row.low - 1), signed_percent(*row.high - 1));
+  return changes_from_to(row.low, row.high);
 }
 
 std::string change_text(const ComparedRow& row) {
@@ -378,13 +379,12 @@ void append_list(Page& page, const char* id, const char* title, const Json& line
 
 Badge comparison_badge(const Json& answer) {
   if (!answer.at("place_differences").empty()) {
-    return {Tone::bad, "Doubtful", withheld_because(answer) + "."};
+    return doubtful_data(withheld_because(answer) + ".");
   }
   const std::size_t differences = answer.at("environment_differences").size();
-  if (differences == 0) return {Tone::good, "Good", "A and B were measured in one environment."};
-  return {Tone::caution, "Usable",
-          counted(static_cast<long long>(differences), "fact") + " of the environment " +
-              (differences == 1 ? "differs." : "differ.")};
+  if (differences == 0) return good_data("A and B were measured in one environment.");
+  return usable_data(counted(static_cast<long long>(differences), "fact") + " of the environment " +
+                     (differences == 1 ? "differs." : "differ."));
 }
 
 /// Whether one training regressed, so that its parts say more than all changes.

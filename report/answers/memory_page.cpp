@@ -17,6 +17,7 @@
 #include "report/answers/parallel_words.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/parallel/parallel_memory.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -227,8 +228,7 @@ const MemoryRow& fullest_of(const std::vector<MemoryRow>& rows) {
 }
 
 std::string interval_of_row(const MemoryRow& row) {
-  return row.low && row.high ? fmt::format("{} to {}", gigabytes(*row.low), gigabytes(*row.high))
-                             : "";
+  return row.low && row.high ? from_to(gigabytes(*row.low), gigabytes(*row.high)) : "";
 }
 
 /// The kinds by size in the fullest row; those below 3 % of it, and those beyond six, are "other".
@@ -421,7 +421,7 @@ std::string memory_verdict(const MemoryAnswer& all, const MemoryRow& row) {
 
 Page page_of_memory(const Json& answer, const MemoryAnswer& all) {
   Page page = memory_opening(answer);
-  page.data = Badge{Tone::caution, "Usable", "predicted from the network and its framework."};
+  page.data = usable_data("predicted from the network and its framework.");
   if (auto figure = kinds_figure(all)) {
     page.picture = figure->name;
     page.figures.push_back(std::move(*figure));

@@ -9,6 +9,7 @@
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/answers/answer_json.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -19,7 +20,7 @@ std::string ends_of(const Json& plan) {
   const auto low = number_in(plan, "t_iter_low_s");
   const auto high = number_in(plan, "t_iter_high_s");
   if (!low || !high) return "";
-  return fmt::format("{} to {}", to_text(Seconds(*low)), to_text(Seconds(*high)));
+  return from_to(to_text(Seconds(*low)), to_text(Seconds(*high)));
 }
 
 }  // namespace
@@ -74,11 +75,13 @@ bool is_measured(const Json& answer) {
   return options != answer.end() && options->contains("measured");
 }
 
+std::string basis_of_sheets(bool measured) {
+  return measured ? "data sheets and published trainings, moved by your measured points"
+                  : "data sheets and published trainings; nothing was measured here";
+}
+
 Badge sheet_badge(const Json& answer, const Json& plan) {
-  const std::string basis =
-      is_measured(answer) ? "data sheets and published trainings, moved by your measured points"
-                          : "data sheets and published trainings; nothing was measured here";
-  return interval_badge(basis, "the iteration",
+  return interval_badge(basis_of_sheets(is_measured(answer)), "the iteration",
                         {plan.at("t_iter_s").get<double>(), number_in(plan, "t_iter_low_s"),
                          number_in(plan, "t_iter_high_s")});
 }
@@ -86,10 +89,10 @@ Badge sheet_badge(const Json& answer, const Json& plan) {
 Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time) {
   const auto [seconds, low, high] = time;
   if (!low || !high || *high > 1.5 * seconds || *low < 0.5 * seconds) {
-    return {Tone::bad, "Doubtful",
-            fmt::format("{}, and the interval is wider than half of {}.", basis, what)};
+    return doubtful_data(
+        fmt::format("{}, and the interval is wider than half of {}.", basis, what));
   }
-  return {Tone::caution, "Usable", basis + "."};
+  return usable_data(basis + ".");
 }
 
 Section changes_section(const std::vector<ChangedPlan>& plans, ChangeHeadings headings) {

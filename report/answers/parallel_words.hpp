@@ -46,6 +46,9 @@ struct TimeRange {
 /// unknown or farther than half of it.
 Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time);
 
+/// "data sheets and published trainings; nothing was measured here", or that `measured` points move
+/// them.
+std::string basis_of_sheets(bool measured);
 /// interval_badge() of the iteration of one `plan` of the answer. It says whether points were
 /// measured.
 Badge sheet_badge(const Json& answer, const Json& plan);

@@ -15,6 +15,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/answers/parallel_words.hpp"
 #include "report/figure/pareto.hpp"
+#include "report/table/interval.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -74,7 +75,7 @@ std::optional<double> time_at(const Json& one, const char* end) {
 std::string training_interval(const Json& one) {
   const auto low = time_at(one, "t_iter_low_s");
   const auto high = time_at(one, "t_iter_high_s");
-  return low && high ? fmt::format("{} to {}", hours_text(*low), hours_text(*high)) : "";
+  return low && high ? from_to(hours_text(*low), hours_text(*high)) : "";
 }
 
 bool has_price(const Json& plan) {
@@ -195,11 +196,10 @@ Page page_of_plan(const Json& plan) {
   Page page = plan_opening(plan);
   const Items notes = plan_notes(plan);
   const bool simulated = plan.at("by_simulation").get<long long>() > 0;
-  page.data = Badge{Tone::caution, "Usable",
-                    fmt::format("iterations are predicted {}; the sections say what from.",
-                                simulated ? "by simulation"
-                                          : "by closed forms, and the best by "
-                                            "simulation")};
+  page.data = usable_data(fmt::format("iterations are predicted {}; the sections say what from.",
+                                      simulated ? "by simulation"
+                                                : "by closed forms, and the best by "
+                                                  "simulation"));
   page.data_section = "notes";
   if (auto figure = front_figure(plan)) {
     page.picture = figure->name;

@@ -22,6 +22,7 @@
 #include "report/figure/speedup_lines.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/prediction/iteration_fields.hpp"
+#include "report/table/interval.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -81,8 +82,7 @@ Table iteration_table(const Json& rows) {
   for (const Json& row : rows) {
     std::vector<Cell> cells = question_of(row);
     cells.push_back({in_ms(row.at("time").at("t_iter_s"))});
-    cells.push_back(
-        {fmt::format("{} – {}", in_ms(row.at("t_iter_low_s")), in_ms(row.at("t_iter_high_s")))});
+    cells.push_back({from_to(in_ms(row.at("t_iter_low_s")), in_ms(row.at("t_iter_high_s")))});
     cells.push_back({rate_text(row.at("images_per_s").get<double>())});
     cells.push_back({with_ends(row, "speedup", speedup_text)});
     cells.push_back({with_ends(row, "efficiency", efficiency_text)});
@@ -159,7 +159,7 @@ std::string iteration_interval(const Json& row) {
   const auto low = number_in(row, "t_iter_low_s");
   const auto high = number_in(row, "t_iter_high_s");
   if (!low || !high) return "";
-  return fmt::format("{} to {}", to_text(Seconds(*low)), to_text(Seconds(*high)));
+  return from_to(to_text(Seconds(*low)), to_text(Seconds(*high)));
 }
 
 double iteration_of(const Json& row) {
@@ -428,18 +428,16 @@ Page prediction_opening(const Json& answer) {
 
 Badge prediction_badge(const Json& rows, bool measured) {
   if (rests_only_on(rows, {"measured", "fitted"})) {
-    return {Tone::good, "Good", "every part was measured with these batches and ranks."};
+    return good_data("every part was measured with these batches and ranks.");
   }
   const bool sheets = rests_only_on(rows, {"data sheet"});
-  const std::string basis =
-      measured ? "data sheets and published trainings, moved by your measured points"
-      : sheets ? "data sheets and published trainings; nothing was measured here"
-               : "some parts were measured otherwise, and are carried over";
+  const std::string basis = measured || sheets
+                                ? basis_of_sheets(measured)
+                                : "some parts were measured otherwise, and are carried over";
   if (std::any_of(rows.begin(), rows.end(), is_wide)) {
-    return {Tone::bad, "Doubtful",
-            basis + ", and an interval is wider than half of its iteration."};
+    return doubtful_data(basis + ", and an interval is wider than half of its iteration.");
   }
-  return {Tone::caution, "Usable", basis + "."};
+  return usable_data(basis + ".");
 }
 
 Items prediction_notes(const Json& rows) {

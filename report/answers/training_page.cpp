@@ -17,6 +17,7 @@
 #include "report/answers/prediction_page.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/goodput/training_cost_fields.hpp"
+#include "report/table/interval.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -107,7 +108,7 @@ const WholeTraining& quickest(const std::vector<WholeTraining>& trainings) {
 /// "1.150 hours to 1.693 hours"; empty without an interval.
 std::string interval_of(const WholeTraining& one) {
   if (!one.low || !one.high) return "";
-  return fmt::format("{} to {}", training_time_text(*one.low), training_time_text(*one.high));
+  return from_to(training_time_text(*one.low), training_time_text(*one.high));
 }
 
 /// "Quickest of the 2 of 3 trainings that fit, gpt on dgx by tensor=4: "; empty for one training.
@@ -151,14 +152,13 @@ std::string training_verdict(const std::vector<WholeTraining>& all, const WholeT
 
 std::vector<Tile> training_tiles(const WholeTraining& best) {
   const std::string interval = interval_of(best);
-  std::vector<Tile> tiles{
-      {"Time to train", training_time_text(best.seconds),
-       interval.empty() ? "no interval" : interval + " (90 %)", Tone::plain},
-      {"Length", best.length,
-       !best.is_covered    ? "extrapolated to this batch"
-       : best.is_looked_up ? "fitted to published trainings"
-                           : "as asked for",
-       best.is_covered ? Tone::plain : Tone::caution}};
+  std::vector<Tile> tiles{{"Time to train", training_time_text(best.seconds),
+                           interval.empty() ? "no interval" : interval + " (90 %)", Tone::plain},
+                          {"Length", best.length,
+                           !best.is_covered    ? "extrapolated to this batch"
+                           : best.is_looked_up ? "fitted to published trainings"
+                                               : "as asked for",
+                           best.is_covered ? Tone::plain : Tone::caution}};
   if (best.rate) {
     tiles.push_back(
         {"Throughput", rate_text(*best.rate) + " samples/s", "on " + best.place, Tone::plain});
@@ -258,10 +258,10 @@ Json predictions_of(const Json& answer) {
 Badge cost_badge(const Json& answer, const WholeTraining& best) {
   const auto options = answer.find("options");
   const bool has_mtbf = options != answer.end() && options->contains("mtbf");
-  const std::string basis =
-      fmt::format("data sheets and published trainings{}, and {}",
-                  is_measured(answer) ? ", moved by your measured points" : "",
-                  has_mtbf ? "failures at the rates that you stated" : "failures of published clusters");
+  const std::string basis = fmt::format(
+      "data sheets and published trainings{}, and {}",
+      is_measured(answer) ? ", moved by your measured points" : "",
+      has_mtbf ? "failures at the rates that you stated" : "failures of published clusters");
   return interval_badge(basis, "the time", {best.seconds, best.low, best.high});
 }
 

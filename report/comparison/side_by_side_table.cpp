@@ -15,6 +15,7 @@
 #include "report/comparison/side_by_side.hpp"
 #include "report/results/axes.hpp"
 #include "report/table/field_table.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -64,11 +65,11 @@ std::optional<double> samples_per_s(const Timing& timing) {
   return std::stod(batch) * std::stod(ranks) / timing.time.time.si();
 }
 
-/// "18.2 – 18.9"; "–" without an interval.
+/// "18.2 to 18.9"; "–" without an interval.
 std::string interval_of(const Timing& timing) {
   const auto& [time, low, high] = timing.time;
   if (!low || !high) return "–";
-  return fmt::format("{} – {}", milliseconds(*low), milliseconds(*high));
+  return from_to(milliseconds(*low), milliseconds(*high));
 }
 
 /// Fields of a time; those with a heading are the table of trainings.

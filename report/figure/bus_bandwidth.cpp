@@ -19,6 +19,7 @@
 #include "report/figure/canvas.hpp"
 #include "report/messages/message_rows.hpp"
 #include "report/results/axes.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report::figure {
 namespace {
@@ -232,9 +233,9 @@ void draw_setting_labels(Canvas& canvas, const Frame& frame, const BandwidthCurv
   draw_side_labels(canvas, {frame.x.to + 4, 0, right_of_curves, bandwidth_height - 46}, labels);
 }
 
-/// "1.02 – 1.08"; an end of 0 is unknown.
+/// "1.02 to 1.08"; an end of 0 is unknown.
 std::string interval_of(double low, double high) {
-  return fmt::format("{} – {}", significant(low, 4), high > 0 ? significant(high, 4) : "…");
+  return from_to(significant(low, 4), high > 0 ? significant(high, 4) : "?");
 }
 
 /// A row for each measured point; for a curve without any, a row for each end of its fit.

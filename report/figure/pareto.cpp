@@ -10,6 +10,7 @@
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report::figure {
 namespace {
@@ -79,16 +80,15 @@ Table numbers_of(const std::vector<ParetoPoint>& points, const ParetoAxes& axes)
               {}};
   table.columns.back().heading = "place";
   for (const ParetoPoint& point : points) {
-    table.rows.push_back(
-        {{point.name},
-         {significant(point.x, 4)},
-         {point.x_low && point.x_high
-              ? fmt::format("{} – {}", significant(*point.x_low, 4), significant(*point.x_high, 4))
-              : "–"},
-         {significant(point.y, 4)},
-         {point.best    ? "best"
-          : point.front ? "front"
-                        : ""}});
+    table.rows.push_back({{point.name},
+                          {significant(point.x, 4)},
+                          {point.x_low && point.x_high ? from_to(significant(*point.x_low, 4),
+                                                                 significant(*point.x_high, 4))
+                                                       : "–"},
+                          {significant(point.y, 4)},
+                          {point.best    ? "best"
+                           : point.front ? "front"
+                                         : ""}});
   }
   return table;
 }

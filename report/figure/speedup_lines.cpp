@@ -10,6 +10,7 @@
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report::figure {
 namespace {
@@ -148,8 +149,7 @@ void append_numbers(Table& table, const std::string& setting, const SpeedupPoint
        {std::to_string(point.ranks)},
        {how},
        {significant(point.speedup, 3)},
-       {known ? fmt::format("{} – {}", significant(*point.low, 3), significant(*point.high, 3))
-              : "–"},
+       {known ? from_to(significant(*point.low, 3), significant(*point.high, 3)) : "–"},
        {percent(point.speedup / point.ranks)}});
 }
 
@@ -187,8 +187,7 @@ std::vector<Tick> rank_ticks(Lines lines) {
 }  // namespace
 
 std::optional<Figure> speedup_lines(Lines lines) {
-  const std::vector<SpeedupLine> shown =
-      drawable(lines.first(std::min(lines.size(), most_lines)));
+  const std::vector<SpeedupLine> shown = drawable(lines.first(std::min(lines.size(), most_lines)));
   const auto is_short = [](const SpeedupLine& line) { return line.points.size() < 2; };
   if (shown.empty() || std::ranges::any_of(shown, is_short)) return {};
   Canvas canvas(figure_width, 350);

@@ -10,6 +10,7 @@
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report::figure {
 namespace {
@@ -165,9 +166,9 @@ Table numbers_of(const StackedBars& figure) {
     for (const StackPart& part : bar.parts) cells.push_back({significant(part.value, 4)});
     cells.push_back({significant(total_of(bar), 4)});
     if (!figure.interval.empty()) {
-      cells.push_back({bar.low && bar.high ? fmt::format("{} – {}", significant(*bar.low, 4),
-                                                         significant(*bar.high, 4))
-                                           : "–"});
+      cells.push_back({bar.low && bar.high
+                           ? from_to(significant(*bar.low, 4), significant(*bar.high, 4))
+                           : "–"});
     }
     if (remarked) cells.push_back({bar.remark});
     table.rows.push_back(std::move(cells));

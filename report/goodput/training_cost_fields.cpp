@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -39,10 +40,10 @@ double whole_iterations(const TrainingCost& row) {
   return std::ceil(row.iterations * (1 - rounding));
 }
 
-/// "62.3" with its interval "55.1 – 71.0", of numbers in `unit`.
+/// "62.3" with its interval "55.1 to 71.0", of numbers in `unit`.
 std::string range_text(const Uncertain& range, double unit) {
   if (range.low == range.high) return "–";
-  return fmt::format("{} – {}", scaled_text(range.low, unit), scaled_text(range.high, unit));
+  return from_to(scaled_text(range.low, unit), scaled_text(range.high, unit));
 }
 
 /// Three fields for programs: the value and both ends of its interval.

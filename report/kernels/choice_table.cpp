@@ -13,6 +13,7 @@
 #include "report/kernels/kernel_tables.hpp"
 #include "report/kernels/roofline_table.hpp"
 #include "report/table/field_table.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -45,7 +46,7 @@ Seconds total(const std::vector<LayerChoice>& choices) {
 }
 
 std::string estimate_interval(const model::Estimate<Seconds>& time) {
-  return fmt::format("{} to {}", milliseconds(time.low), milliseconds(time.high));
+  return from_to(milliseconds(time.low), milliseconds(time.high));
 }
 
 Cell workspace_cell(const model::Workspace& workspace) {

@@ -189,7 +189,7 @@ std::string lead_of(const NominalRooflineView& view) {
   for (const NominalStep& step : placement.steps) least += step.work.bounds.least();
   const bool sequences = view.network->is_over_sequences();
   return fmt::format(
-      "{} on {} by its data sheet, batch {}, {}: {} a training step ({} – {}, 90 %), {} {}/s; the "
+      "{} on {} by its data sheet, batch {}, {}: {} a training step ({} to {}, 90 %), {} {}/s; the "
       "roofline allows {}.",
       view.network->name(), view.device, view.run.batch, dtype_name(view.run.dtype), to_text(total),
       to_text(placement.range.low * total), to_text(placement.range.high * total),

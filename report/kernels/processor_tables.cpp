@@ -34,10 +34,10 @@ Rows timed_rows(std::span<const ResultFile> results, std::string_view benchmark)
   return rows;
 }
 
-/// "46.0 KiB (44.0 KiB – 48.0 KiB)", or a note that the level continues.
+/// "46.0 KiB (44.0 KiB to 48.0 KiB)", or a note that the level continues.
 std::string capacity_text(double value, double low, double high) {
   if (!(high > value)) return fmt::format("beyond {}", to_text(Bytes(value)));
-  return fmt::format("{} ({} – {})", to_text(Bytes(value)), to_text(Bytes(low)),
+  return fmt::format("{} ({} to {})", to_text(Bytes(value)), to_text(Bytes(low)),
                      to_text(Bytes(high)));
 }
 

@@ -16,6 +16,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/prediction/note_text.hpp"
 #include "report/table/field_table.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -106,7 +107,7 @@ Field<SizeRow> algorithm_field(const std::string& algorithm) {
 
 std::string ends_text(const SizeRow& row) {
   const model::Estimate<Seconds>& time = row.fastest().time->time;
-  return fmt::format("{} – {}", to_text(time.low), to_text(time.high));
+  return from_to(to_text(time.low), to_text(time.high));
 }
 
 std::string gigabytes_text(const std::optional<BytesPerSecond>& rate) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,6 +26,16 @@ struct Badge {
   std::string word;
   std::string reasons;
 };
+// Badges of the data that an answer rests on, by their quality.
+inline Badge good_data(std::string reasons) {
+  return {Tone::good, "Good", std::move(reasons)};
+}
+inline Badge usable_data(std::string reasons) {
+  return {Tone::caution, "Usable", std::move(reasons)};
+}
+inline Badge doubtful_data(std::string reasons) {
+  return {Tone::bad, "Doubtful", std::move(reasons)};
+}
 /// A table that shows only its title until it is opened.
 struct Folded {
   enum class In { all_forms, html };

@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/parallel/plan_text.hpp"
 #include "core/text/numbers.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -257,7 +258,7 @@ std::string gb(double bytes) {
 }
 
 std::string interval_text(const PlanRow& row) {
-  return fmt::format("{} – {}", significant(row.low(), 3), significant(row.high(), 3));
+  return from_to(significant(row.low(), 3), significant(row.high(), 3));
 }
 
 }  // namespace dlscale::report

@@ -64,7 +64,7 @@ std::string typed_plan(const parallel::ParallelPlan& plan);
 
 std::string gb(double bytes);  ///< "75.4", of 10^9 bytes
 
-/// "23.8 – 36.2", of seconds.
+/// "23.8 to 36.2", of seconds.
 std::string interval_text(const PlanRow& row);
 
 }  // namespace dlscale::report

@@ -14,6 +14,7 @@
 #include "core/text/numbers.hpp"
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "report/prediction/note_text.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -301,7 +302,7 @@ Fields<Prediction> prediction_fields() {
 
 std::string predicted_interval_text(const Prediction& prediction) {
   if (!prediction.low || !prediction.high) return "–";
-  return fmt::format("{} – {}", milliseconds(*prediction.low), milliseconds(*prediction.high));
+  return from_to(milliseconds(*prediction.low), milliseconds(*prediction.high));
 }
 
 std::string basis_text(const PhaseSources& sources) {

@@ -36,7 +36,7 @@ Fields<model::Prediction> prediction_fields();
 /// These and asked_fields().
 Fields<model::Prediction> prediction_fields(std::span<const model::Prediction> rows);
 
-/// "89.1 – 92.3" in ms, or "–" without an interval.
+/// "89.1 to 92.3" in ms, or "–" without an interval.
 std::string predicted_interval_text(const model::Prediction& prediction);
 
 /// A speed-up and its 90 % interval as distances of the ends: "7.80 ± 0.21", "7.80 +0.10 −0.42".

@@ -18,6 +18,7 @@
 #include "model/plan/missed_limits.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/note_text.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -42,13 +43,13 @@ bool has_limits(const TrainingPlan& plan) {
 
 std::string iteration_interval(const PlannedTraining& one) {
   if (!one.interval) return "–";
-  return fmt::format("{} – {}", milliseconds(one.interval->low), milliseconds(one.interval->high));
+  return from_to(milliseconds(one.interval->low), milliseconds(one.interval->high));
 }
 
 std::string time_interval(const PlannedTraining& one) {
   if (!one.interval) return "–";
-  return fmt::format("{} – {}", duration_text(one.time_at(one.interval->low)),
-                     duration_text(one.time_at(one.interval->high)));
+  return from_to(duration_text(one.time_at(one.interval->low)),
+                 duration_text(one.time_at(one.interval->high)));
 }
 
 std::string kept_text(const PlannedTraining& one) {

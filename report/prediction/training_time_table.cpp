@@ -12,6 +12,7 @@
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/note_text.hpp"
 #include "report/prediction/prediction_table.hpp"
+#include "report/table/interval.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -55,7 +56,7 @@ std::string hours(Seconds time) {
 
 std::string interval(const Training& training) {
   if (!training.low || !training.high) return "–";
-  return fmt::format("{} – {}", hours(*training.low), hours(*training.high));
+  return from_to(hours(*training.low), hours(*training.high));
 }
 
 std::string length_note(const Prediction& prediction, const TrainingGoal& goal) {

@@ -8,10 +8,10 @@
 namespace dlscale::report {
 namespace {
 
-/// "12.3 us (12.1 us – 12.6 us)".
+/// "12.3 us (12.1 us to 12.6 us)".
 template <class Quantity>
 std::string estimate_text(const model::Estimate<Quantity>& estimate) {
-  return fmt::format("{} ({} – {})", to_text(estimate.value), to_text(estimate.low),
+  return fmt::format("{} ({} to {})", to_text(estimate.value), to_text(estimate.low),
                      to_text(estimate.high));
 }
 
@@ -21,7 +21,7 @@ std::string bandwidth_text(SecondsPerByte cost) {
 
 /// A cost per byte, shown as a bandwidth.
 std::string inverse_text(const model::Estimate<SecondsPerByte>& cost) {
-  return fmt::format("{} ({} – {})", bandwidth_text(cost.value), bandwidth_text(cost.high),
+  return fmt::format("{} ({} to {})", bandwidth_text(cost.value), bandwidth_text(cost.high),
                      bandwidth_text(cost.low));
 }
 

@@ -309,7 +309,7 @@ std::string sentence(const QualityCheck& check) {
 }
 
 Badge quality_badge(const ReportInput& input) {
-  constexpr std::array<std::string_view, 3> badges{"Good", "Usable", "Doubtful"};
+  constexpr std::array badges{good_data, usable_data, doubtful_data};
   const std::vector<QualityCheck> checks = quality_checks(input);
   const QualityCheck& worst = *std::ranges::max_element(checks, {}, &QualityCheck::result);
   const auto such = std::ranges::count(checks, worst.result, &QualityCheck::result);
@@ -322,8 +322,7 @@ Badge quality_badge(const ReportInput& input) {
                                        : (worst.result == warn ? "warn" : "fail"));
     }
   }
-  const auto found = static_cast<std::size_t>(worst.result);
-  return {quality_tones.at(found), std::string(badges.at(found)), reasons + "."};
+  return badges.at(static_cast<std::size_t>(worst.result))(reasons + ".");
 }
 
 Section quality_section(const ReportInput& input) {

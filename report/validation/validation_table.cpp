@@ -15,6 +15,7 @@
 #include "core/text/numbers.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/table/field_table.hpp"
+#include "report/table/interval.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -179,7 +180,7 @@ std::string bounds_text(const RunValidation& run) {
 
 std::string spread(const std::vector<double>& errors) {
   const auto [low, high] = std::minmax_element(errors.begin(), errors.end());
-  return fmt::format("{} to {}", signed_percent(*low), signed_percent(*high));
+  return from_to(signed_percent(*low), signed_percent(*high));
 }
 
 /// Visits the groups by number of ranks, which have limits.

@@ -335,7 +335,7 @@ TEST(ParetoFront, ShowsTheIntervalsOfItsChoices) {
   const auto figure = pareto_front(points, axes);
   expect_drawable(figure);
   EXPECT_TRUE(contains(figure->title, "whiskers: 90 % interval"));
-  EXPECT_EQ(cell(figure->data, 0, "90 % interval"), "7.000 – 11.00");
+  EXPECT_EQ(cell(figure->data, 0, "90 % interval"), "7.000 to 11.00");
   EXPECT_EQ(cell(figure->data, 1, "90 % interval"), "–");
 }
 

@@ -16,7 +16,7 @@ TEST(ProcessorTables, HaveLevelsArithmeticAndBandwidth) {
   const ReportInput input = samples::parts_input();
   const auto tables = processor_tables(input.results);
   ASSERT_EQ(tables.size(), 3);
-  EXPECT_EQ(cell(tables[0], 0, "capacity"), "46.0 KiB (44.0 KiB – 48.0 KiB)");
+  EXPECT_EQ(cell(tables[0], 0, "capacity"), "46.0 KiB (44.0 KiB to 48.0 KiB)");
   EXPECT_EQ(cell(tables[0], 0, "latency ns"), "1.25");
   EXPECT_EQ(cell(tables[0], 1, "capacity"), "beyond 256 KiB");
   EXPECT_TRUE(contains(tables[0].notes.at(0), "hwloc: L1 48.0 KiB measured 46.0 KiB"));
@@ -36,7 +36,7 @@ TEST(ProcessorTables, HaveLinesAndTheReachOfPages) {
   EXPECT_EQ(cell(tables[0], 0, "system says"), to_text(Bytes(128)));
   EXPECT_EQ(tables[0].rows[0][1].tone, Tone::caution);
   ASSERT_EQ(tables[1].rows.size(), 2);
-  EXPECT_EQ(cell(tables[1], 0, "reach"), "384 KiB (320 KiB – 448 KiB)");
+  EXPECT_EQ(cell(tables[1], 0, "reach"), "384 KiB (320 KiB to 448 KiB)");
   EXPECT_EQ(cell(tables[1], 0, "latency ns"), "1.00");
   EXPECT_EQ(cell(tables[1], 1, "reach"), "beyond 8.00 MiB");
   EXPECT_TRUE(contains(tables[1].notes.front(), "pages of 4.00 KiB"));

@@ -189,8 +189,8 @@ TEST(PlanTable, TellsIntervalsAndWhereInThemLimitsAreKept) {
   one.kept = model::LimitsKept::as_predicted;
   const Document document = plan_document(plan);
   const std::vector<Cell>& row = document.tables[0].rows[0];
-  EXPECT_EQ(row[5].text, "90.00 – 250.0");
-  EXPECT_EQ(row[10].text, "108 min – 5 h");
+  EXPECT_EQ(row[5].text, "90.00 to 250.0");
+  EXPECT_EQ(row[10].text, "108 min to 5 h");
   EXPECT_EQ(row[13].text, "as predicted");
   EXPECT_EQ(document.tables[0].rows[1][13].text, "–");
   const ParsedJson json = ParsedJson::parse(document.json());

@@ -16,6 +16,7 @@
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/results/rates.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report::figure {
 namespace {
@@ -130,10 +131,10 @@ double lead_of(const Winner& winner) {
   return winner.next_time.median / winner.time.median;
 }
 
-/// "1.0 ms – 1.2 ms"; "–" without an interval.
+/// "1.0 ms to 1.2 ms"; "–" without an interval.
 std::string interval_of(const CrossoverTime& time) {
   if (!std::isfinite(time.high)) return "–";
-  return fmt::format("{} – {}", to_text(Seconds(time.low)), to_text(Seconds(time.high)));
+  return from_to(to_text(Seconds(time.low)), to_text(Seconds(time.high)));
 }
 
 std::string cell_title(const CrossoverMap& map, std::size_t row, std::size_t column,
