@@ -313,6 +313,13 @@ void describe(const Versions& versions, const GateOptions& options,
   if (report.invalid && options.session.is_kept()) {
     report.notes.push_back("--restart discards the rounds of the folder");
   }
+  if (!report.invalid && !is_trusted(report)) {
+    report.notes.push_back(
+        "dlscale doctor finds what makes a machine noisy, and dlscale noise how small a change it "
+        "shows");
+  } else if (report.canary == regression::GateCanary::not_run) {
+    report.notes.push_back("--canary adds an A/A test, which compares the base with itself");
+  }
   report.seed = options.session.seed();
   report.machine = machine_text();
   report.base.command = versions.arms[0].command;

@@ -383,7 +383,7 @@ void judge_session(std::span<const Round> rounds, int ranks, GateReport& report)
   } else if (report.unsteady) {
     withdraw("the machine was slowed or held back too often", report);
   } else if (report.canary == GateCanary::alarmed) {
-    withdraw("the canary alarmed: the base differs from itself", report);
+    withdraw("the A/A test failed: the base differs from itself", report);
   }
 }
 

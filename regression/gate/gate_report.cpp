@@ -47,7 +47,8 @@ std::string percent_change(double ratio) {
 
 std::string interval(const GateMetric& metric) {
   if (!metric.ratio_low || !metric.ratio_high) return "";
-  return fmt::format(" [{}, {}]", percent_change(*metric.ratio_low), percent_change(*metric.ratio_high));
+  return fmt::format(" ({} to {})", percent_change(*metric.ratio_low),
+                     percent_change(*metric.ratio_high));
 }
 
 /// The largest change; of those called regressed if there are some.
@@ -71,7 +72,7 @@ std::string counts(const GateReport& report) {
   return fmt::format("{} of {}", text, report.metrics.size());
 }
 
-/// " · 16 rounds · 1 × EPYC, 2 cores · canary quiet"; omits the machine if there is not enough
+/// " · 16 rounds · 1 × EPYC, 2 cores · A/A test passed"; omits the machine if there is not enough
 /// room.
 std::string tail_of(const GateReport& report, std::size_t room_of_machine) {
   std::string tail;
@@ -81,10 +82,7 @@ std::string tail_of(const GateReport& report, std::size_t room_of_machine) {
   if (!machine.empty() && (room_of_machine >= least_of_machine || machine == report.machine)) {
     tail += fmt::format(" · {}", machine);
   }
-  if (report.canary != GateCanary::not_run) {
-    tail += fmt::format(" · canary {}", gate_canary_name(report.canary));
-  }
-  return tail;
+  return tail + fmt::format(" · A/A test {}", aa_test_result(report.canary));
 }
 
 }  // namespace
@@ -105,8 +103,26 @@ std::string_view gate_canary_name(GateCanary canary) {
   return "";
 }
 
+std::string_view aa_test_result(GateCanary canary) {
+  switch (canary) {
+    case GateCanary::not_run:
+      return "not made";
+    case GateCanary::quiet:
+      return "passed";
+    case GateCanary::alarmed:
+      return "failed";
+  }
+  return "";
+}
+
 double least_margin(const GateReport& report) {
   return report.margin_of_noise ? std::min(least_auto_margin, report.margin) : report.margin;
+}
+
+std::string metric_name(const GateMetric& metric) {
+  if (metric.key == "command" && metric.series == "wall") return "time of the command";
+  return metric.series.empty() || metric.series == "time" ? metric.key
+                                                          : metric.key + ": " + metric.series;
 }
 
 std::string gate_headline(const GateReport& report) {
@@ -117,8 +133,9 @@ std::string gate_headline(const GateReport& report) {
   const GateMetric* metric = worst(report);
   if (metric == nullptr) return head + tail_of(report, most_of_machine);
   head += " · worst ";
-  const std::string name = escape_for_terminal(metric->key) + " " + metric->series;
-  const std::string effect = fmt::format(" {} %{}", percent_change(metric->ratio), interval(*metric));
+  const std::string name = escape_for_terminal(metric_name(*metric));
+  const std::string effect =
+      fmt::format(" {} %{}", percent_change(metric->ratio), interval(*metric));
   const std::size_t used = characters(head + effect + tail_of(report, 0) + " · ");
   const std::size_t wanted = used + std::min(characters(name), least_of_name);
   const std::size_t room_of_machine = wanted < longest_headline ? longest_headline - wanted : 0;

@@ -83,6 +83,8 @@ struct GateSide {
 /// reliable.
 enum class GateCanary { not_run, quiet, alarmed };
 std::string_view gate_canary_name(GateCanary canary);
+/// The same for people: "not made", "passed", "failed".
+std::string_view aa_test_result(GateCanary canary);
 
 /// Result of a gate. JSON {"schema": "dlscale.gate", "version": 1}; SI, unit in the key.
 struct GateReport {
@@ -118,9 +120,12 @@ struct GateReport {
 /// The margin beyond which a change is regressed or improved.
 double least_margin(const GateReport& report);
 
+/// "conv batch=1: t_f"; "time of the command" where the gate timed whole commands.
+std::string metric_name(const GateMetric& metric);
+
 /// Headline of at most 140 characters: "2 regressed, 1 improved, 3 inconclusive of 84, 1 not
-/// measured · worst conv … +6.1 % [4.0, 8.3] · 16 rounds · 2 × EPYC 7763 · canary quiet". The
-/// machine is shortened first if the headline is too long.
+/// measured · worst conv … +6.1 % (+4.0 to +8.3) · 16 rounds · 2 × EPYC 7763 · A/A test passed".
+/// The machine is shortened first if the headline is too long.
 std::string gate_headline(const GateReport& report);
 
 /// Whether the session is reliable: its rounds are valid, the A/A control is quiet, and the machine

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +10,7 @@
 #include "core/text/numbers.hpp"
 #include "regression/gate/gate_outlook.hpp"
 #include "report/sections/gate_sections.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -35,52 +36,63 @@ const GateMetric* largest(const GateReport& gate, Verdict verdict) {
   return found;
 }
 
-/// "+6.0 % (interval +4.9 % to +7.1 %)".
-std::string size_of(const GateMetric& metric) {
-  const auto end = [](const std::optional<double>& ratio) {
-    return ratio ? signed_percent(*ratio - 1) : std::string("unknown");
-  };
-  return fmt::format("{} (interval {} to {})", signed_percent(metric.ratio - 1),
-                     end(metric.ratio_low), end(metric.ratio_high));
-}
-
-/// "conv batch=1 by +6.0 % (interval +4.9 % to +7.1 %)".
-std::string change_of(const GateMetric& metric) {
-  return fmt::format("{} by {}", metric_name(metric), size_of(metric));
+/// "conv batch=1 by +6.0 % (interval +4.9 % to +7.1 %)"; without the name if there is one metric.
+std::string change_of(const GateReport& gate, const GateMetric& metric) {
+  return fmt::format(
+      "{}by {} (interval {})", gate.metrics.size() == 1 ? "" : metric_name(metric) + " ",
+      signed_percent(metric.ratio - 1), changes_from_to(metric.ratio_low, metric.ratio_high));
 }
 
 std::string all_metrics(const GateReport& gate) {
   return counted(std::ssize(gate.metrics), "metric");
 }
 
+/// "2 of 4 metrics regressed, most of all conv by +6.0 % (interval +4.9 % to +7.1 %)".
+std::string moved(const GateReport& gate, Verdict verdict) {
+  const std::string change = change_of(gate, *largest(gate, verdict));
+  const std::string_view word = verdict_name(verdict);
+  if (gate.metrics.size() == 1) {
+    return fmt::format("{} {} {}", metric_name(gate.metrics.front()), word, change);
+  }
+  const long long count = count_of(gate, verdict);
+  return fmt::format("{} of {} {}{} {}", count, all_metrics(gate), word,
+                     count == 1 ? ":" : ", most of all", change);
+}
+
 /// Why the session is not reliable.
 std::string doubt_of(const GateReport& gate) {
   if (gate.invalid) return gate.notes.empty() ? "its rounds do not compare" : gate.notes.front();
-  if (gate.canary == GateCanary::alarmed) return "the base differs from itself in the A/A test";
+  if (gate.canary == GateCanary::alarmed) return "the base differs from itself (A/A test)";
   return fmt::format("the machine was unsteady in {}", counted(gate.set_aside, "round"));
+}
+
+/// The verdict where some metric may have regressed and none has for sure.
+std::string open_verdict(const GateReport& gate) {
+  const std::string margin = percent(least_margin(gate));
+  if (gate.metrics.size() == 1) {
+    const GateMetric& metric = gate.metrics.front();
+    return fmt::format("Not known yet: {} changed by {}, and {} or more would be a regression.",
+                       metric_name(metric), changes_from_to(metric.ratio_low, metric.ratio_high),
+                       margin);
+  }
+  return fmt::format(
+      "Not known yet: none of {} has regressed for sure, but {} may have, by {} or "
+      "more.",
+      all_metrics(gate), count_of(gate, Verdict::inconclusive), margin);
 }
 
 std::string verdict_of(const GateReport& gate) {
   if (!is_trusted(gate)) return fmt::format("Not known: {}.", doubt_of(gate));
-  const long long worse = count_of(gate, Verdict::regressed);
-  const long long better = count_of(gate, Verdict::improved);
-  const long long open = count_of(gate, Verdict::inconclusive);
-  const std::string margin = percent(least_margin(gate));
-  if (worse > 0) {
-    return fmt::format("Yes: {} of {} regressed, most of all {}.", worse, all_metrics(gate),
-                       change_of(*largest(gate, Verdict::regressed)));
-  }
   if (gate.metrics.empty()) return "Not known: nothing was measured in common.";
-  if (open > 0) {
-    return fmt::format(
-        "Not known yet: {} of {} could still have regressed by {} or more; none has.", open,
-        all_metrics(gate), margin);
+  if (count_of(gate, Verdict::regressed) > 0) {
+    return fmt::format("Yes: {}.", moved(gate, Verdict::regressed));
   }
-  if (better > 0) {
-    return fmt::format("No: none of {} regressed, and {} improved, most of all {}.",
-                       all_metrics(gate), better, change_of(*largest(gate, Verdict::improved)));
+  if (count_of(gate, Verdict::inconclusive) > 0) return open_verdict(gate);
+  if (count_of(gate, Verdict::improved) > 0) {
+    return fmt::format("No: nothing regressed, and {}.", moved(gate, Verdict::improved));
   }
-  return fmt::format("No: none of {} regressed by {} or more.", all_metrics(gate), margin);
+  return fmt::format("No: none of {} regressed by {} or more.", all_metrics(gate),
+                     percent(least_margin(gate)));
 }
 
 Tone tone_of_gate(const GateReport& gate) {
@@ -92,35 +104,40 @@ Tile count_tile(const GateReport& gate, const char* name, Verdict verdict, Tone 
   const long long count = count_of(gate, verdict);
   const GateMetric* most = largest(gate, verdict);
   return {name, fmt::format("{} of {}", count, gate.metrics.size()),
-          most == nullptr ? "" : change_of(*most), count > 0 ? tone : Tone::plain};
+          most == nullptr ? "" : change_of(gate, *most), count > 0 ? tone : Tone::plain};
 }
 
 std::vector<Tile> tiles_of(const GateReport& gate) {
-  std::vector<Tile> tiles{count_tile(gate, "Regressed", Verdict::regressed, Tone::bad),
-                          count_tile(gate, "Improved", Verdict::improved, Tone::good),
-                          count_tile(gate, "Inconclusive", Verdict::inconclusive, Tone::caution)};
+  std::vector<Tile> tiles{
+      count_tile(gate, "Regressed metrics", Verdict::regressed, Tone::bad),
+      count_tile(gate, "Improved metrics", Verdict::improved, Tone::good),
+      count_tile(gate, "Inconclusive metrics", Verdict::inconclusive, Tone::caution)};
   tiles.push_back({"Rounds", std::to_string(gate.rounds),
                    gate.set_aside > 0 ? fmt::format("{} set aside", gate.set_aside) : "",
                    Tone::plain});
-  if (const std::string smallest = smallest_changes(gate); !smallest.empty()) {
-    tiles.push_back({"Smallest change seen in 8 of 10 cases",
-                     smallest.substr(0, smallest.find(" in the middle")), "of the middle metric",
-                     Tone::plain});
+  if (const auto smallest = smallest_changes(gate)) {
+    const std::string least = percent(smallest->median);
+    const std::string most = percent(smallest->most);
+    tiles.push_back(
+        {"Smallest change that it shows", least,
+         fmt::format("in 8 of 10 cases after {}{}", counted(gate.looks.back().rounds, "round"),
+                     least == most ? "" : fmt::format("; {} by the noisiest metric", most)),
+         Tone::plain});
   }
   return tiles;
 }
 
 Badge data_of(const GateReport& gate) {
-  if (!is_trusted(gate)) return {Tone::bad, "Doubtful", doubt_of(gate) + "."};
+  if (!is_trusted(gate)) return doubtful_data(doubt_of(gate) + ".");
+  constexpr std::string_view passed = "the base agrees with itself (A/A test)";
   const std::string rounds = counted(gate.rounds, "interleaved round");
   if (gate.canary == GateCanary::not_run) {
-    return {Tone::caution, "Usable", rounds + ", without an A/A test."};
+    return usable_data(rounds + "; without an A/A test, which compares the base with itself.");
   }
   if (gate.set_aside > 0) {
-    return {Tone::caution, "Usable",
-            fmt::format("{}, {} set aside; the A/A test is quiet.", rounds, gate.set_aside)};
+    return usable_data(fmt::format("{}, {} set aside; {}.", rounds, gate.set_aside, passed));
   }
-  return {Tone::good, "Good", rounds + ", and the A/A test is quiet."};
+  return good_data(fmt::format("{}; {}.", rounds, passed));
 }
 
 std::string side_name(const GateSide& side, const char* otherwise) {

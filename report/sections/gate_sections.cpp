@@ -15,6 +15,7 @@
 #include "regression/gate/gate_outlook.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/table/field_table.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -29,6 +30,7 @@ using regression::GatePair;
 using regression::GateReport;
 using regression::GateSide;
 using regression::GateSideName;
+using regression::metric_name;
 using regression::run_statistic_name;
 using regression::Verdict;
 using regression::verdict_name;
@@ -74,12 +76,8 @@ std::vector<GateMetric> by_size(const GateReport& gate,
   return metrics;
 }
 
-/// "[+4.0 %, +8.3 %]"; an unknown end is "…".
 std::string gate_interval(const GateMetric& metric) {
-  const auto end = [](const std::optional<double>& ratio) {
-    return ratio ? signed_percent(*ratio - 1) : std::string("…");
-  };
-  return fmt::format("[{}, {}]", end(metric.ratio_low), end(metric.ratio_high));
+  return changes_from_to(metric.ratio_low, metric.ratio_high);
 }
 
 /// Fields of a metric in the order of records.
@@ -200,10 +198,13 @@ Table version_differences(const GateReport& gate) {
 /// Steadiness of the machine, and the noise that hides changes.
 std::vector<std::string> steadiness(const GateReport& gate) {
   std::vector<std::string> lines;
-  if (const std::string smallest = smallest_changes(gate); !smallest.empty()) {
-    lines.push_back(fmt::format(
-        "The smallest change that would be called regressed in 8 of 10 cases, after {}: about {}.",
-        counted(gate.looks.back().rounds, "round"), smallest));
+  if (const auto smallest = smallest_changes(gate)) {
+    lines.push_back(
+        fmt::format("The smallest change that would be called regressed in 8 of 10 cases, after "
+                    "{}: about {} by "
+                    "the median metric, {} by the noisiest.",
+                    counted(gate.looks.back().rounds, "round"), percent(smallest->median),
+                    percent(smallest->most)));
   }
   if (gate.load) {
     lines.push_back(
@@ -219,7 +220,7 @@ std::vector<std::string> steadiness(const GateReport& gate) {
 Section trust_section(const GateReport& gate) {
   Items items;
   items.lines.push_back(
-      fmt::format("Canary (the base against itself): {}.", gate_canary_name(gate.canary)));
+      fmt::format("A/A test (the base against itself): {}.", aa_test_result(gate.canary)));
   for (std::string& line : steadiness(gate)) items.lines.push_back(std::move(line));
   items.lines.push_back(
       fmt::format("Machine: {}.", gate.machine.empty() ? "not said" : gate.machine));
@@ -230,7 +231,7 @@ Section trust_section(const GateReport& gate) {
   }
   if (!gate.canary_metrics.empty()) {
     section.blocks.emplace_back(
-        Folded{metrics_table(gate, "The canary, metric by metric", gate.canary_metrics)});
+        Folded{metrics_table(gate, "The A/A test, metric by metric", gate.canary_metrics)});
   }
   return section;
 }
@@ -291,12 +292,7 @@ Table gate_records(const GateReport& gate) {
 
 }  // namespace
 
-std::string metric_name(const GateMetric& metric) {
-  return metric.series.empty() || metric.series == "time" ? metric.key
-                                                          : metric.key + ": " + metric.series;
-}
-
-std::string smallest_changes(const GateReport& gate) {
+std::optional<SmallestChanges> smallest_changes(const GateReport& gate) {
   std::vector<double> values;
   for (const GateMetric& metric : gate.metrics) {
     const auto value = gate.looks.empty()
@@ -304,10 +300,9 @@ std::string smallest_changes(const GateReport& gate) {
                            : smallest_seen(metric, least_margin(gate), gate.looks.back());
     if (value) values.push_back(*value);
   }
-  if (values.empty()) return "";
+  if (values.empty()) return {};
   std::ranges::sort(values);
-  return fmt::format("{} in the middle metric, {} at most", percent(values[values.size() / 2]),
-                     percent(values.back()));
+  return SmallestChanges{values[values.size() / 2], values.back()};
 }
 
 Document gate_document(const GateReport& gate) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,13 @@ std::vector<Section> gate_sections(const regression::GateReport& gate);
 /// The page of a gate.
 Page gate_page(const regression::GateReport& gate);
 
-/// "conv batch=1: t_f".
-std::string metric_name(const regression::GateMetric& metric);
-/// "2.1 % in the middle metric, 4.0 % at most": the smallest changes that the gate sees in 8 of 10
-/// cases; empty if no metric says so.
-std::string smallest_changes(const regression::GateReport& gate);
+/// The smallest changes that a gate calls regressed in 8 of 10 cases at its last look, as
+/// fractions.
+struct SmallestChanges {
+  double median = 0;  ///< half of the metrics show smaller ones
+  double most = 0;    ///< every metric shows it
+};
+/// Absent if no metric has enough rounds.
+std::optional<SmallestChanges> smallest_changes(const regression::GateReport& gate);
 
 }  // namespace dlscale::report

@@ -85,7 +85,7 @@ TEST(GateCanary, AnAlarmLeavesNoMetricAVerdictInAnyForm) {
   const GateReport report = regression::verdict_on(rounds);
   EXPECT_EQ(report.canary, regression::GateCanary::alarmed);
   EXPECT_EQ(report.metrics.at(0).verdict, Verdict::inconclusive);
-  EXPECT_THAT(report.metrics.at(0).note, HasSubstr("the canary alarmed"));
+  EXPECT_THAT(report.metrics.at(0).note, HasSubstr("the A/A test failed"));
   EXPECT_NEAR(report.metrics.at(0).ratio, 1.1, 1e-9);
   EXPECT_THAT(regression::gate_headline(report), HasSubstr("1 inconclusive of 1"));
   EXPECT_THAT(written("junit", report), HasSubstr("failures=\"0\""));

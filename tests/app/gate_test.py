@@ -55,7 +55,7 @@ class Verdicts(GateTest):
         done = self.gate(self.command("1.00"), self.command("1.00"), "--canary")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("none of 1 regressed", done.stdout)
-        self.assertIn("canary quiet", done.stdout)
+        self.assertIn("A/A test passed", " ".join(done.stdout.split()))
 
     def test_a_faster_version_passes_unless_a_stale_baseline_is_a_failure(self):
         self.assertEqual(self.gate(self.command("1.10"), self.command("1.00")).returncode, 0)
@@ -246,7 +246,7 @@ class Verdicts(GateTest):
         done = self.gate(wavering, self.command("1.10"), "--canary", "--write", f"junit={junit}", "--fail-on-missing")
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn("1 inconclusive of 1", done.stdout)
-        self.assertIn("canary alarmed", done.stdout.partition("\n\n")[0].replace("\n", " "))
+        self.assertIn("A/A test failed", done.stdout.partition("\n\n")[0].replace("\n", " "))
         self.assertIn('failures="0"', junit.read_text())
         self.assertIn("10 rounds", done.stdout.splitlines()[0], "an alarm is not taken back by later rounds")
 

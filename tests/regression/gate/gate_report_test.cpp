@@ -66,8 +66,8 @@ TEST(GateReport, ComesBackFromItsFileAsItWas) {
 TEST(GateReport, HasAHeadlineOfAtMostAHundredAndFortyCharacters) {
   GateReport report = sample();
   EXPECT_EQ(gate_headline(report),
-            "1 regressed, 1 inconclusive of 2, 1 not measured · worst gemm kernel=256x256x256 time "
-            "+6.1 % [+4.0, +8.3] · 20 rounds · canary quiet");
+            "1 regressed, 1 inconclusive of 2, 1 not measured · worst gemm kernel=256x256x256 "
+            "+6.1 % (+4.0 to +8.3) · 20 rounds · A/A test passed");
   report.missing.clear();
   report.metrics[0].key = std::string(500, 'k') + "ä\n";
   const std::string line = gate_headline(report);
@@ -81,13 +81,13 @@ TEST(GateReport, HasAHeadlineOfAtMostAHundredAndFortyCharacters) {
   report.missing.clear();
   report.metrics.clear();
   EXPECT_EQ(gate_headline(report),
-            "nothing was measured · 20 rounds · 1 × EPYC, 2 cores · canary quiet");
+            "nothing was measured · 20 rounds · 1 × EPYC, 2 cores · A/A test passed");
 }
 
 TEST(GateReport, NamesAsWorstInItsHeadlineARegressionAndNoLargerChangeThatMayBeChance) {
   GateReport report = sample();
   report.metrics.at(1).ratio = 2;
-  EXPECT_NE(gate_headline(report).find("worst gemm kernel=256x256x256 time +6.1 %"),
+  EXPECT_NE(gate_headline(report).find("worst gemm kernel=256x256x256 +6.1 %"),
             std::string::npos);
 }
 
@@ -95,14 +95,14 @@ TEST(GateReport, NamesTheMachineInItsHeadlineWhereThereIsRoom) {
   GateReport report = sample();
   report.missing.clear();
   EXPECT_EQ(gate_headline(report),
-            "1 regressed, 1 inconclusive of 2 · worst gemm kernel=256x256x256 time +6.1 % [+4.0, "
-            "+8.3] · 20 rounds · 1 × EPYC, 2 cores · canary quiet");
+            "1 regressed, 1 inconclusive of 2 · worst gemm kernel=256x256x256 +6.1 % (+4.0 to "
+            "+8.3) · 20 rounds · 1 × EPYC, 2 cores · A/A test passed");
   report.machine = std::string(100, 'm');
   EXPECT_NE(gate_headline(report).find("kernel=256x"), std::string::npos);
   EXPECT_NE(gate_headline(report).find(" · mmmmmmmmmmm"), std::string::npos);
   report.metrics.clear();
   EXPECT_EQ(gate_headline(report),
-            "nothing was measured · 20 rounds · " + std::string(39, 'm') + "… · canary quiet");
+            "nothing was measured · 20 rounds · " + std::string(39, 'm') + "… · A/A test passed");
 }
 
 TEST(GateReport, WritesNoNumberThatIsNone) {
