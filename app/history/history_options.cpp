@@ -152,7 +152,8 @@ void explain_alerts(history::Store& store, history::CheckReport& report) {
 }
 
 report::HistoryCommands history_commands(const std::string& store) {
-  return {"dlscale history add", "dlscale history check --store " + shell_word(store),
+  return {"dlscale history add --store " + shell_word(store),
+          "dlscale history check --store " + shell_word(store),
           [store](const std::string& commit) {
             return fmt::format("dlscale history bisect {} --store {}", commit, shell_word(store));
           }};

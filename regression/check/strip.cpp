@@ -173,7 +173,8 @@ class StripMaker {
         strip.marks.push_back(
             {*place, MarkKind::alert,
              fmt::format("{} {:+.1f} % ({}{})", verdict_name(metric.movement),
-                         100 * (metric.ratio - 1), alert_state_name(alert.state), note)});
+                         100 * (metric.ratio - 1), alert_state_name(alert.state), note),
+             metric.movement});
       }
     }
   }

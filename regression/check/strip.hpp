@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct StripMark {
   std::size_t at = 0;  ///< index of the first commit that it applies to
   MarkKind kind = MarkKind::alert;
   std::string text;  ///< "regressed +9.9 % (acknowledged: bug 12)", "oneDNN: 2.6 → 3.0"
+  std::optional<Verdict> movement = {};  ///< of an alert
 };
 
 /// The values of one question over the commits, as drawn. Where the environment changed, one series

@@ -1,6 +1,7 @@
 #include "report/figure/comparison_figures.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "core/text/numbers.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report::figure {
 namespace {
@@ -61,14 +63,6 @@ void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, doubl
   canvas.text({x.to + 8, y + 4}, row.verdict, Anchor::start, "soft");
 }
 
-/// "[+4.0 %, +8.3 %]"; an unknown end is "…".
-std::string interval_of(const ForestRow& row) {
-  const auto end = [](const std::optional<double>& ratio) {
-    return ratio ? signed_percent(*ratio - 1) : std::string("…");
-  };
-  return fmt::format("[{}, {}]", end(row.low), end(row.high));
-}
-
 Table forest_numbers(std::span<const ForestRow> rows) {
   Table table{"Change of each metric",
               {{"metric", Align::left}, {std::string(axis_name)}, {"interval"}, {"", Align::left}},
@@ -76,8 +70,10 @@ Table forest_numbers(std::span<const ForestRow> rows) {
               {}};
   table.columns.back().heading = "verdict";
   for (const ForestRow& row : rows) {
-    table.rows.push_back(
-        {{row.name}, {signed_percent(row.ratio - 1)}, {interval_of(row)}, {row.verdict}});
+    table.rows.push_back({{row.name},
+                          {signed_percent(row.ratio - 1)},
+                          {changes_from_to(row.low, row.high)},
+                          {row.verdict}});
   }
   return table;
 }
@@ -178,17 +174,39 @@ void draw_points(Canvas& canvas, const Frame& frame, const StripRow& row, std::s
   }
 }
 
-/// Draws notes between their point and the one before; puts labels of one place side by side.
+/// Draws the line of a note: for worse with a full triangle upwards, for better with an empty one
+/// downwards.
+void draw_note_line(Canvas& canvas, const Frame& frame, const StripNote& note, double x) {
+  constexpr double size = 4;
+  const double top = frame.y.to;
+  if (note.kind == StripNote::Kind::other) {
+    canvas.line({x, frame.y.from}, {x, top}, "s3");
+    return;
+  }
+  const bool is_worse = note.kind == StripNote::Kind::worse;
+  const double tip = is_worse ? top : top + 2 * size;
+  const double base = is_worse ? top + 2 * size : top;
+  canvas.line({x, frame.y.from}, {x, top + 2 * size}, is_worse ? "s1" : "s0");
+  canvas.area(std::array{Point{x - size, base}, Point{x, tip}, Point{x + size, base}},
+              is_worse ? "c1" : "hollow s0");
+}
+
+/// Draws notes between their point and the one before; puts labels of one place side by side. A
+/// label without room to the right stands to the left.
 void draw_notes(Canvas& canvas, const Frame& frame, const StripRow& row, std::size_t first) {
   std::size_t before = row.values.size();
   double shift = 0;
   for (const StripNote& note : row.notes) {
     if (note.at < first || note.at >= row.values.size()) continue;
     const double x = frame.x.at(static_cast<double>(note.at) - 0.5);
-    shift = note.at == before ? shift + 9.0 * static_cast<double>(note.label.size()) : 0;
+    const double width = 9.0 * static_cast<double>(note.label.size());
+    if (note.at != before) shift = 0;
     before = note.at;
-    canvas.line({x, frame.y.from}, {x, frame.y.to}, "s1");
-    canvas.text({x + 3 + shift, frame.y.from - 3}, note.label, Anchor::start, "bold", note.text);
+    draw_note_line(canvas, frame, note, x);
+    const bool has_room = x + shift + width < figure_width;
+    canvas.text({has_room ? x + 3 + shift : x - 3 - shift, frame.y.from - 3}, note.label,
+                has_room ? Anchor::start : Anchor::end, "bold", note.text);
+    shift += width;
   }
 }
 
@@ -365,8 +383,8 @@ std::optional<Figure> history_strips(std::span<const StripRow> rows) {
     draw_strip(canvas, *shown[i], strip * static_cast<double>(i), i + 1 == shown.size());
   }
   std::string title =
-      "History: points (grey), levels (lines), where they changed (broken lines) and what happened "
-      "(marks)";
+      "History: points, levels (lines) and where they changed; a full triangle marks what "
+      "regressed, an empty one what improved";
   if (shown.size() < fit) title += fmt::format(" ({} more are not drawn)", fit - shown.size());
   const std::string alt = fmt::format(
       "The last {} commits at most of {} series, the level of each segment, a broken line where "

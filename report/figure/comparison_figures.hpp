@@ -39,8 +39,11 @@ std::optional<Figure> paired(std::span<const PairedRow> rows, double margin);
 /// An event at a point of a history: an alert, an annotation, another machine.
 struct StripNote {
   std::size_t at = 0;  ///< index of the first value that it applies to
-  std::string label;   ///< a short label that a table explains: "A1"
+  std::string label;   ///< a short label that a table explains: "A1 regressed"
   std::string text;    ///< the full text, shown as a tooltip
+  /// worse: an orange line below a full triangle; better: a blue one below an empty one; other: a
+  /// grey line.
+  enum class Kind { other, worse, better } kind = Kind::other;
 };
 
 /// One series of a history, oldest first, and the levels found in it.

@@ -169,9 +169,9 @@ Table ended_table(const CheckReport& report) {
 }
 
 Table alert_table(const Alert& alert) {
-  const Fields<ChangedMetric> fields =
-      picked(metric_fields(), {"name", "before", "after", "ratio", "ratio_interval", "movement",
-                               "found_by", "series"});
+  const Fields<ChangedMetric> fields = picked(
+      metric_fields(),
+      {"name", "before", "after", "ratio", "ratio_interval", "movement", "found_by", "series"});
   Table table = table_of(fields, changed_metrics(alert));
   table.title = fmt::format("{}: {}", place_text(alert), alert_state_name(alert.state));
   for (const AlertMetric& metric : alert.metrics) {
@@ -282,40 +282,18 @@ std::string verdict_of(const CheckReport& report) {
   }
 }
 
-/// ", most of all NAME +7.2 % (unchanged: -1.1 % to +1.2 %)": the largest change that fails, and
-/// the interval of changes that count as none, where the newest commit was judged by it. Empty if
-/// nothing fails.
-std::string largest_change(const CheckReport& report) {
-  const AlertMetric* largest = largest_failing(report).metric;
-  if (largest == nullptr) return "";
-  std::string text = fmt::format(", most of all {} {}", shown_name(largest->key.name()),
-                                 signed_percent(largest->ratio - 1));
-  const auto series = std::ranges::find(report.series, largest->series, &SeriesCheck::id);
-  if (series == report.series.end() || !(series->judged.highest > 0)) return text;
-  const regression::NewPoint& judged = series->judged;
-  return text + fmt::format(" (unchanged: {} to {})",
-                            signed_percent(judged.lowest / judged.level - 1),
-                            signed_percent(judged.highest / judged.level - 1));
-}
-
+/// The answer, and counts of series in states that it does not name.
 std::string check_lead(const CheckReport& report) {
-  if (const std::string none = nothing_judged(report); !none.empty()) {
-    return fmt::format("{}: {}; {} points", verdict_of(report), none, report.points);
-  }
-  const auto failing = std::ranges::count_if(report.alerts, &Alert::fails);
-  std::string lead = fmt::format("{}: {} of {} {} for attention", verdict_of(report), failing,
-                                 counted(static_cast<long long>(report.alerts.size()), "alert"),
-                                 failing == 1 ? "asks" : "ask");
-  lead += largest_change(report);
-  lead += fmt::format("; {} series, {} points", report.series.size(), report.points);
+  std::string lead = history_answer(report);
+  const bool has_regressed = exit_code(report) == ExitCode::regression;
   for (const SeriesState state :
        {SeriesState::new_baseline, SeriesState::needs_reruns, SeriesState::bimodal,
         SeriesState::ended, SeriesState::unusable}) {
-    const long long such = count(report, state);
-    const std::string_view words = state == SeriesState::new_baseline
-                                       ? "at a level too new to judge"
-                                       : series_state_name(state);
-    if (such > 0) lead += fmt::format(", {} {}", such, words);
+    const bool is_young = state == SeriesState::new_baseline;
+    const long long such = is_young && !has_regressed ? 0 : count(report, state);
+    if (such == 0) continue;
+    lead += fmt::format("; {} {}", such,
+                        is_young ? "at a level too new to judge" : series_state_name(state));
   }
   return lead;
 }

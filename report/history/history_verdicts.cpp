@@ -6,14 +6,19 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/text/numbers.hpp"
+#include "core/text/time_text.hpp"
 #include "regression/history/alert_state.hpp"
 #include "report/comparison/ratio.hpp"
+#include "report/history/history_table.hpp"
 #include "report/table/field_table.hpp"
+#include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -25,6 +30,7 @@ using history::AlertState;
 using history::CheckReport;
 using history::SeriesCheck;
 using history::SeriesState;
+using regression::Direction;
 using regression::Verdict;
 using regression::verdict_name;
 
@@ -80,6 +86,47 @@ void add_word(std::string word, std::vector<std::string>& words) {
   if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
 }
 
+long long count_of(const CheckReport& report, SeriesState state) {
+  return std::ranges::count(report.series, state, &SeriesCheck::state);
+}
+
+/// " (and 1 improvement)"; empty if there is none.
+std::string improvements_text(const NewChanges& changes) {
+  return changes.improvements == 0
+             ? ""
+             : fmt::format(" (and {})", counted(changes.improvements, "improvement"));
+}
+
+std::string regressed_sentence(const CheckReport& report, const std::string& series) {
+  const FailingChange worst = largest_failing(report);
+  const std::string interval = interval_text(*worst.metric);
+  const NewChanges changes = new_changes(report);
+  return fmt::format("{}{} in {}{} {}{} at commit {} of {}, of {}",
+                     counted(changes.regressions, "regression"), improvements_text(changes), series,
+                     changes.regressions == 1 ? ":" : ", the largest",
+                     signed_percent(worst.metric->ratio - 1),
+                     interval.empty() ? "" : fmt::format(" (95 % interval {})", interval),
+                     short_commit(worst.alert->commit), day_of(*worst.alert),
+                     shown_name(worst.metric->key.name()));
+}
+
+std::string quiet_sentence(const CheckReport& report, const std::string& series) {
+  const long long young = count_of(report, SeriesState::new_baseline);
+  std::string text =
+      fmt::format("No new regression{} in {}{}", improvements_text(new_changes(report)), series,
+                  young > 0 ? fmt::format(", of which {} are too new to judge", young) : "");
+  if (const auto seen = smallest_change(report)) {
+    text += fmt::format("; a change of {} or more would have been seen", percent(seen->most));
+  }
+  return text;
+}
+
+/// Whether a metric of an alert that fails is among the reasons.
+bool is_failing(const AlertMetric& metric) {
+  return metric.movement != Verdict::improved && !metric.key.is_detail() &&
+         metric.ending == history::Ending::open;
+}
+
 }  // namespace
 
 std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
@@ -110,9 +157,11 @@ std::optional<std::vector<double>> change_interval(const AlertMetric& metric) {
 
 std::string interval_text(const AlertMetric& metric) {
   const auto interval = change_interval(metric);
-  if (!interval) return "";
-  return fmt::format("{} to {}", signed_percent(interval->front() - 1),
-                     signed_percent(interval->back() - 1));
+  return interval ? changes_from_to(interval->front(), interval->back()) : "";
+}
+
+std::string day_of(const Alert& alert) {
+  return time_text(alert.time).substr(0, std::string_view("2026-01-16").size());
 }
 
 FailingChange largest_failing(const CheckReport& report) {
@@ -121,9 +170,7 @@ FailingChange largest_failing(const CheckReport& report) {
   for (const Alert& alert : report.alerts) {
     if (!alert.fails()) continue;
     for (const AlertMetric& metric : alert.metrics) {
-      const bool fails = metric.movement != Verdict::improved && !metric.key.is_detail() &&
-                         metric.ending == history::Ending::open;
-      if (!fails) continue;
+      if (!is_failing(metric)) continue;
       if (largest.metric == nullptr || size(metric) > size(*largest.metric)) {
         largest = {&alert, &metric};
       }
@@ -139,9 +186,66 @@ std::string nothing_judged(const CheckReport& report) {
   const std::size_t count = report.series.size();
   const bool is_judged = !std::ranges::all_of(report.series, is_new);
   if (count == 0 || is_judged || !report.alerts.empty()) return "";
-  return count == 1
-             ? "the only series has too few commits"
-             : fmt::format("all {} series have too few commits", count);
+  return count == 1 ? "the only series has too few commits"
+                    : fmt::format("all {} series have too few commits", count);
+}
+
+NewChanges new_changes(const CheckReport& report) {
+  NewChanges changes;
+  std::set<std::string> failing;
+  for (const Alert& alert : report.alerts) {
+    if (!alert.fails()) {
+      const bool is_new = alert.state == AlertState::raised && !alert.has_ended();
+      changes.improvements += is_new ? 1 : 0;
+      continue;
+    }
+    ++changes.regressions;
+    for (const AlertMetric& metric : alert.metrics) {
+      if (is_failing(metric)) failing.insert(metric.series);
+    }
+  }
+  changes.series = failing.size();
+  return changes;
+}
+
+std::optional<SmallestChange> smallest_change(const CheckReport& report) {
+  std::vector<double> changes;
+  for (const SeriesCheck& check : report.series) {
+    const regression::NewPoint& judged = check.judged;
+    if (check.key.is_detail() || judged.history == 0 || !(judged.level > 0)) continue;
+    const double up = judged.highest / judged.level - 1;
+    const double down = 1 - judged.lowest / judged.level;
+    const Direction direction = check.key.direction;
+    changes.push_back(direction == Direction::smaller_is_better  ? up
+                      : direction == Direction::larger_is_better ? down
+                                                                 : std::max(up, down));
+  }
+  if (changes.empty()) return {};
+  std::ranges::sort(changes);
+  return SmallestChange{changes[changes.size() / 2], changes.back()};
+}
+
+std::string commits_text(const CheckReport& report) {
+  if (report.series.empty()) return "no commit";
+  const auto [least, most] = std::ranges::minmax(report.series, {}, &SeriesCheck::commits);
+  return (least.commits == most.commits ? "" : "up to ") +
+         counted(static_cast<long long>(most.commits), "commit");
+}
+
+std::string history_answer(const CheckReport& report) {
+  const std::string series =
+      fmt::format("{} series over {}", report.series.size(), commits_text(report));
+  switch (exit_code(report)) {
+    case ExitCode::regression:
+      return regressed_sentence(report, series);
+    case ExitCode::inconclusive:
+      return fmt::format("Not known yet: {} of {} need fresh runs",
+                         count_of(report, SeriesState::needs_reruns), series);
+    default:
+      break;
+  }
+  if (const std::string none = nothing_judged(report); !none.empty()) return "Not judged: " + none;
+  return quiet_sentence(report, series);
 }
 
 Table check_verdicts(const CheckReport& report) {

@@ -19,6 +19,8 @@ std::string verdict_word(const regression::history::Alert& alert,
 std::optional<std::vector<double>> change_interval(const regression::history::AlertMetric& metric);
 /// The same as "+18.9 % to +21.2 %"; empty if it is absent.
 std::string interval_text(const regression::history::AlertMetric& metric);
+/// "2026-01-16".
+std::string day_of(const regression::history::Alert& alert);
 
 /// A metric that changed, and its alert.
 struct FailingChange {
@@ -32,6 +34,31 @@ FailingChange largest_failing(const regression::history::CheckReport& report);
 /// "all 8 series have too few commits": why nothing is judged; empty if some series is judged or
 /// has an alert.
 std::string nothing_judged(const regression::history::CheckReport& report);
+
+/// Alerts that ask for something, and how many series those that fail are of.
+struct NewChanges {
+  long long regressions = 0;   ///< alerts that fail the check
+  long long improvements = 0;  ///< new alerts in which all that goes on improved
+  std::size_t series = 0;      ///< that fail
+};
+NewChanges new_changes(const regression::history::CheckReport& report);
+
+/// The smallest changes that make the newest commit stand out, over all judged series, as
+/// fractions.
+struct SmallestChange {
+  double median = 0;  ///< half of the series show smaller ones
+  double most = 0;    ///< every series shows it
+};
+/// Absent if no series is judged.
+std::optional<SmallestChange> smallest_change(const regression::history::CheckReport& report);
+
+/// "14 commits"; "up to 14 commits" if some series have fewer.
+std::string commits_text(const regression::history::CheckReport& report);
+
+/// The answer of a check, a sentence without its full stop: "1 regression in 4 series over 24
+/// commits: +7.2 % (95 % interval +6.8 % to +7.3 %) at commit 1616 of 2026-01-16, of NAME", or "No
+/// new regression in 4 series over 24 commits; a change of 2.5 % or more would have been seen".
+std::string history_answer(const regression::history::CheckReport& report);
 
 /// One row for each judged series (phases are not judged): the newest value, and its verdict by the
 /// most significant alert. A row fails exactly if an alert fails the check; it is inconclusive if

@@ -84,8 +84,9 @@ std::vector<NextStep> steps_of_check(const history::CheckReport& report,
                      commands.add + " RESULTS",
                      {"RESULTS"}});
   }
-  if (steps.empty()) steps.push_back({"Check again after the next commit:", commands.check});
-  return steps;
+  if (!steps.empty()) return steps;
+  return {{"Add the results of the next commit:", commands.add + " RESULTS", {"RESULTS"}},
+          {"Check again after the next commit:", commands.check}};
 }
 
 HistoryView look_at_history(history::Store& store, HistoryCommands commands,

@@ -35,8 +35,8 @@ struct HistoryCommands {
   std::function<std::string(const std::string& commit)> bisect;  ///< searches an alert's range
 };
 
-/// Steps after a check, at most 3: search the changes, measure again, or check after the next
-/// commit.
+/// Steps after a check, at most 3: search the changes, measure again, or add the next commit and
+/// check again.
 std::vector<NextStep> steps_of_check(const regression::history::CheckReport& report,
                                      const HistoryCommands& commands);
 

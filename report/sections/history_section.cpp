@@ -26,6 +26,7 @@ using regression::ChangePoints;
 using regression::Direction;
 using regression::HistorySegment;
 using regression::NewPoint;
+using regression::Verdict;
 
 /// A unit in which the values of a strip have few digits.
 struct StripUnit {
@@ -85,10 +86,14 @@ std::string direction_text(Direction direction) {
   return "";
 }
 
-char letter_of(MarkKind kind) {
-  switch (kind) {
+bool is_improvement(const history::StripMark& mark) {
+  return mark.movement == Verdict::improved;
+}
+
+char letter_of(const history::StripMark& mark) {
+  switch (mark.kind) {
     case MarkKind::alert:
-      return 'A';
+      return is_improvement(mark) ? 'I' : 'A';
     case MarkKind::annotation:
       return 'N';
     case MarkKind::environment:
@@ -99,12 +104,12 @@ char letter_of(MarkKind kind) {
   return '?';
 }
 
-/// "A1", "E1", "A2": the labels of a strip's marks.
+/// "A1", "E1", "I1": the labels of a strip's marks.
 std::vector<std::string> mark_labels(const Strip& strip) {
   std::map<char, int> counts;
   std::vector<std::string> labels;
   for (const history::StripMark& mark : strip.marks) {
-    const char letter = letter_of(mark.kind);
+    const char letter = letter_of(mark);
     labels.push_back(fmt::format("{}{}", letter, ++counts[letter]));
   }
   return labels;
@@ -130,6 +135,13 @@ std::optional<double> reported_in(const HistoryView& view, const Strip& strip) {
   return found->value;
 }
 
+figure::StripNote note_of(const history::StripMark& mark, const std::string& label) {
+  using Kind = figure::StripNote::Kind;
+  if (!mark.movement) return {mark.at, label, mark.text};
+  return {mark.at, fmt::format("{} {}", label, verdict_name(*mark.movement)), mark.text,
+          is_improvement(mark) ? Kind::better : Kind::worse};
+}
+
 figure::StripRow row_of(const HistoryView& view, const Strip& strip, std::string name) {
   const StripUnit unit = unit_of(strip);
   figure::StripRow row{std::move(name),
@@ -147,7 +159,7 @@ figure::StripRow row_of(const HistoryView& view, const Strip& strip, std::string
   }
   const std::vector<std::string> labels = mark_labels(strip);
   for (std::size_t i = 0; i < strip.marks.size(); ++i) {
-    row.notes.push_back({strip.marks[i].at, labels[i], strip.marks[i].text});
+    row.notes.push_back(note_of(strip.marks[i], labels[i]));
   }
   if (const auto value = reported_in(view, strip)) row.reported = *value * unit.factor;
   return row;
@@ -185,8 +197,8 @@ Table marks_table(const HistoryView& view, const std::vector<std::string>& names
     }
   }
   table.notes = {
-      "A: an alert; N: what people said of a change; E: another environment, a new baseline; M: "
-      "another host or kernel of the same class"};
+      "A: an alert; I: an improvement; N: what people said of a change; E: another environment, a "
+      "new baseline; M: another host or kernel of the same class"};
   return table;
 }
 

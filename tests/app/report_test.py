@@ -334,7 +334,7 @@ class Histories(Report):
         self.assertEqual(made.returncode, 0, made.stderr)
         text = self.text()
         self.assertLess(text.index("## History"), text.index("## Quality of the measurements"))
-        self.assertIn("no new regression", text)
+        self.assertIn("No new regression in ", text)
         self.assertIn("What is reported here, beside the level of its history", text)
         self.assertIn("](<history.svg>)", text)
         self.assertIn("<circle", (self.page / "history.svg").read_text())

@@ -1,5 +1,6 @@
 #include "report/sections/history_section.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
 #include "regression/import/result_run.hpp"
 #include "report/history/history_view.hpp"
 #include "report/sections/report.hpp"
@@ -80,8 +82,9 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   add(21, 40, 1.2e-3);
   const HistoryView history = view({});
   const Page page = history_page(history);
-  EXPECT_TRUE(page.verdict.starts_with("Yes: 1 alert asks for attention; ")) << page.verdict;
-  EXPECT_TRUE(contains(page.verdict, " changed by +20.0 % (95 % interval +")) << page.verdict;
+  EXPECT_TRUE(page.verdict.starts_with(
+      "Yes: 1 regression in 1 series over 40 commits: +20.0 % (95 % interval +"))
+      << page.verdict;
   EXPECT_TRUE(contains(page.verdict, " at commit c0021 of 2")) << page.verdict;
   EXPECT_EQ(page.tiles.at(0).value, "+20.0 %");
   EXPECT_TRUE(page.tiles.at(0).detail.starts_with("95 % interval +")) << page.tiles.at(0).detail;
@@ -89,16 +92,49 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   EXPECT_EQ(page.tone, Tone::bad);
   EXPECT_EQ(page.next.at(0).command, "bisect c0021");
   const std::string text = html(page);
-  EXPECT_TRUE(contains(text, "regressed: 1 of 1 alert"));
+  EXPECT_TRUE(contains(text, ": 1 regression in 1 series over 40 commits: +20.0 %"));
   EXPECT_TRUE(contains(text, "Which commit it was: bisect c0021"));
   EXPECT_TRUE(contains(text, "Levels of the strips"));
   EXPECT_TRUE(contains(text, "Marks of the strips"));
   const auto figure = history_figure(history);
   ASSERT_TRUE(figure);
   EXPECT_EQ(figure->file, "history.svg");
-  EXPECT_TRUE(contains(figure->svg, ">A1<") || contains(figure->svg, "</title>A1<"));
+  EXPECT_TRUE(contains(figure->svg, ">A1 regressed<") ||
+              contains(figure->svg, "</title>A1 regressed<"));
+  EXPECT_TRUE(contains(figure->svg, "class=\"c1\"/>")) << "a full triangle";
   EXPECT_TRUE(contains(figure->svg, "+20.0 % at c0021<")) << figure->svg;
   EXPECT_TRUE(contains(figure->svg, "(ms, + = worse), changed")) << figure->svg;
+}
+
+TEST_F(HistoryPage, TellsAnImprovementFromARegressionByWordAndShape) {
+  add(1, 20, 1.2e-3);
+  add(21, 40, 1e-3);
+  const HistoryView history = view({});
+  const Page page = history_page(history);
+  EXPECT_TRUE(
+      page.verdict.starts_with("No new regression (and 1 improvement) in 1 series over 40 commits"))
+      << page.verdict;
+  EXPECT_EQ(page.tiles.at(0).detail, "0 of 1 series; and 1 improvement");
+  const auto figure = history_figure(history);
+  ASSERT_TRUE(figure);
+  EXPECT_TRUE(contains(figure->svg, "I1 improved<")) << figure->svg;
+  EXPECT_TRUE(contains(figure->svg, "class=\"hollow s0\"/>")) << "an empty triangle";
+  EXPECT_FALSE(contains(figure->svg, "class=\"c1\"/>")) << "no full one";
+}
+
+TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
+  add(1, 20, 1e-3);
+  const HistoryView history = view({});
+  const regression::NewPoint& judged = history.report.series.at(0).judged;
+  const Page page = history_page(history);
+  EXPECT_EQ(page.verdict,
+            fmt::format("No new regression in 1 series over 20 commits; a change of {} or more "
+                        "would have been seen.",
+                        percent(judged.highest / judged.level - 1)));
+  EXPECT_EQ(page.tone, Tone::good);
+  EXPECT_EQ(page.tiles.back().name, "Smallest change that it shows");
+  EXPECT_EQ(page.next.at(0).command, "add RESULTS");
+  EXPECT_EQ(page.next.at(1).command, "check");
 }
 
 TEST_F(HistoryPage, SaysThatNothingCanBeJudgedOfTooFewCommits) {

@@ -131,7 +131,7 @@ TEST_F(HistoryTable, NamesTheLargestChangeThatFailsTheCheck) {
   ASSERT_EQ(report.alerts.size(), 1U);
   ASSERT_TRUE(largest_failing(report).metric);
   EXPECT_NEAR(largest_failing(report).metric->ratio, 1.2, 0.01);
-  EXPECT_TRUE(contains(history_check_document(report).lead, "layer=slower: time +20.0 %"))
+  EXPECT_TRUE(contains(history_check_document(report).lead, ": +20.0 % (95 % interval "))
       << history_check_document(report).lead;
   for (history::AlertMetric& metric : report.alerts[0].metrics) {
     if (metric.movement != regression::Verdict::improved) metric.ending = history::Ending::faded;
@@ -143,7 +143,7 @@ TEST_F(HistoryTable, SaysThatNothingCanBeJudgedOfTooFewCommits) {
   measure(history_samples::kernel("a"), 1, 3, 1.0);
   measure(history_samples::kernel("b"), 1, 3, 1.0);
   EXPECT_EQ(history_check_document(look()).lead,
-            "not judged: all 2 series have too few commits; 6 points");
+            "Not judged: all 2 series have too few commits");
   EXPECT_EQ(exit_code(look()), ExitCode::ok);
   measure(history_samples::kernel("c"), 1, 30, 1.0);
   EXPECT_EQ(nothing_judged(look()), "");
@@ -183,7 +183,7 @@ TEST_F(HistoryTable, OpensInACommentWhatIsNewAndFoldsTheRest) {
     if (!metric.key.is_detail()) metric.explanation = "iteration +20.0 %: +20.0 % forward";
   }
   const std::string open = format::find_format("comment").write(history_check_document(report), {});
-  EXPECT_TRUE(open.starts_with("<!-- dlscale -->\nregressed: 1 of 1 alert")) << open;
+  EXPECT_TRUE(open.starts_with("<!-- dlscale -->\n1 regression in ")) << open;
   const std::size_t folded = open.find("<details>");
   const std::string_view shown = std::string_view(open).substr(0, folded);
   EXPECT_TRUE(contains(std::string(shown), "t_iter")) << open;
@@ -192,7 +192,7 @@ TEST_F(HistoryTable, OpensInACommentWhatIsNewAndFoldsTheRest) {
   EXPECT_TRUE(contains(open, "1 regressed (detail)</summary>")) << open;
   mark(AlertState::acknowledged);
   const std::string known = written("comment");
-  EXPECT_TRUE(known.starts_with("<!-- dlscale -->\nno new regression: 0 of 1 alert")) << known;
+  EXPECT_TRUE(known.starts_with("<!-- dlscale -->\nNo new regression in ")) << known;
   EXPECT_TRUE(contains(known, "acknowledged: 1 regressed (detail), 1 regressed (acknowledged)"))
       << known;
   EXPECT_LT(known.find("<details>"), known.find("bug 12")) << known;
