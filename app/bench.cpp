@@ -232,6 +232,18 @@ void prepare_runner(BenchOptions& options, const bench::Context& context, const 
   };
 }
 
+/// What to do after a run: measure again what is unstable, rather than go on with it.
+std::vector<report::NextStep> next_steps(const BenchOptions& options, const Tally& tally,
+                                         int ranks) {
+  if (tally.unstable == 0) return steps_of_bench(options.benchmark->name, options.output);
+  std::map<std::string, std::string> run = options.values;
+  run["ranks"] = std::to_string(ranks);
+  if (options.benchmark->stopping == bench::Benchmark::Stopping::criterion) {
+    run["max_time"] = fmt::format("{}", options.max_time_s);
+  }
+  return steps_of_unstable(tally.unstable, tally.measured, this_command_line(), run);
+}
+
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
   if (options.benchmark->settle != nullptr) {
@@ -276,7 +288,7 @@ ExitCode run_bench(BenchOptions options) {
   // Words that keep the results would have to stand behind a launcher.
   const bool has_next = code == ExitCode::ok && (output || is_alone);
   if (has_next && prints_text(options)) {
-    print_next(steps_of_bench(options.benchmark->name, options.output), options.runner.quiet);
+    print_next(next_steps(options, tally, communicator.size()), options.runner.quiet);
   }
   return code;
 }

@@ -420,8 +420,11 @@ ExitCode calibrate(const CalibrateOptions& options) {
   std::ranges::copy(model::contention_notes(files, options.conditions), std::back_inserter(notes));
   for (const std::string& note : notes) fmt::print(told, "note: {}\n", note);
   if (!has_trainings) results.clear();
-  print_next(steps_of_machine(options.output, machine, files, results),
-             options.quiet || to_standard_output);
+  // Beside logs, data sheets say what the machine lacks.
+  if (!logs_alone) {
+    print_next(steps_of_machine(options.output, machine, files, results),
+               options.quiet || to_standard_output);
+  }
   return ExitCode::ok;
 }
 

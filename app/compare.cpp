@@ -147,7 +147,7 @@ ExitCode compare(const CompareOptions& options) {
   }
   report::Document document = report::comparison_document(report);
   document.missing_fails = options.fail_on_missing;
-  document.next = steps_to_type(steps_of_comparison(document.json()));
+  document.next = steps_to_type(steps_of_comparison(document.json.summary()()));
   options.output.write(document);
   return report::exit_code(
       report, options.fail_on_missing ? report::MissingRows::fail : report::MissingRows::pass);

@@ -159,7 +159,7 @@ void DocumentOutput::write(const report::Document& document) const {
   const bool is_read = std::ranges::any_of(where, [](const OutputPlace& place) {
     return place.format != "csv" && place.format != "json";
   });
-  if (stated_ != nullptr && !answer.json.schema().empty()) {
+  if (stated_ != nullptr && answer.json.summary()) {
     answer = with_options(std::move(answer), given_options(*stated_));
     if (is_read) open_(answer);
   }

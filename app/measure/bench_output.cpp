@@ -80,6 +80,7 @@ void refuse_as_output(const NamedFile& output, std::span<const NamedFile> others
 void Tally::count(const Measurement& measurement) {
   if (measurement.status == Status::wrong && wrong++ == 0) first_reason = measurement.reason;
   measured += measurement.series.empty() ? 0 : 1;
+  unstable += measurement.status == Status::unstable ? 1 : 0;
 }
 
 ExitCode Tally::exit_code() const {

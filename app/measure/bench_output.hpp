@@ -48,6 +48,7 @@ class BenchOutput {
 struct Tally {
   int wrong = 0;
   int measured = 0;
+  int unstable = 0;
   std::string first_reason;  ///< reason of the first wrong result
   void count(const Measurement& measurement);
   [[nodiscard]] ExitCode exit_code() const;

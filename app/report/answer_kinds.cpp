@@ -24,46 +24,38 @@ namespace {
 using report::Json;
 using report::NextStep;
 
-template <std::vector<NextStep> (*steps)(const std::string&)>
-std::vector<NextStep> by(const Json& answer) {
-  return steps(report::dump(answer));
-}
-
 std::vector<NextStep> of_run(const Json& answer) {
-  Json asked = Json::object();
-  if (const auto options = answer.find("options"); options != answer.end()) {
-    asked["options"] = *options;
-  }
-  return steps_of_run(report::suggested_run(answer), report::dump(asked));
+  return steps_of_run(report::suggested_run(answer), answer);
 }
 
 constexpr AnswerKind of_predictions(std::string_view schema) {
   return {schema, report::prediction_page, report::prediction_opening, of_run};
 }
-template <std::vector<NextStep> (*steps)(const std::string&)>
-constexpr AnswerKind of_plans(std::string_view schema) {
-  return {schema, report::parallel_prediction_page, report::parallel_prediction_opening, by<steps>};
+using Steps = std::vector<NextStep> (*)(const Json& answer);
+
+constexpr AnswerKind of_plans(std::string_view schema, Steps steps) {
+  return {schema, report::parallel_prediction_page, report::parallel_prediction_opening, steps};
 }
 constexpr AnswerKind of_explanation(std::string_view schema) {
-  return {schema, report::explanation_page, report::explanation_opening, by<steps_of_explanation>};
+  return {schema, report::explanation_page, report::explanation_opening, steps_of_explanation};
 }
 constexpr AnswerKind of_memory(std::string_view schema) {
-  return {schema, report::memory_page, report::memory_opening, by<steps_of_memory>};
+  return {schema, report::memory_page, report::memory_opening, steps_of_memory};
 }
 constexpr AnswerKind of_trainings(std::string_view schema) {
-  return {schema, report::training_page, report::training_opening, by<steps_of_details>};
+  return {schema, report::training_page, report::training_opening, steps_of_details};
 }
 
 constexpr std::array answer_kinds{
     of_predictions("dlscale.prediction"),
     of_predictions("dlscale.sweep"),
-    AnswerKind{"dlscale.plan", report::plan_page, report::plan_opening, by<steps_of_planned_run>},
+    AnswerKind{"dlscale.plan", report::plan_page, report::plan_opening, steps_of_planned_run},
     AnswerKind{"dlscale.parallel_plan", report::parallel_plan_page, report::parallel_plan_opening,
-               by<steps_of_parallel_plan>},
-    of_plans<steps_of_parallel_run>("dlscale.parallel_prediction"),
-    of_plans<steps_of_stages>("dlscale.stages"),
-    of_plans<steps_of_explanation>("dlscale.stages_explanation"),
-    of_plans<steps_of_branches>("dlscale.branch_prediction"),
+               steps_of_parallel_plan},
+    of_plans("dlscale.parallel_prediction", steps_of_parallel_run),
+    of_plans("dlscale.stages", steps_of_stages),
+    of_plans("dlscale.stages_explanation", steps_of_explanation),
+    of_plans("dlscale.branch_prediction", steps_of_branches),
     of_explanation("dlscale.explanation"),
     of_explanation("dlscale.parallel_explanation"),
     of_memory("dlscale.memory"),
@@ -72,7 +64,7 @@ constexpr std::array answer_kinds{
     of_memory("dlscale.stages_memory"),
     of_trainings("dlscale.training_time"),
     of_trainings("dlscale.training_cost"),
-    AnswerKind{"dlscale.comparison", report::comparison_page, nullptr, by<steps_of_comparison>}};
+    AnswerKind{"dlscale.comparison", report::comparison_page, nullptr, steps_of_comparison}};
 
 /// A kind of answer without a page, and what makes one on its subject.
 struct Pageless {
@@ -142,12 +134,13 @@ std::vector<NextStep> steps_to_type(std::vector<NextStep> steps) {
 void open_like_page(report::Document& answer) {
   const auto* const kind =
       std::ranges::find(answer_kinds, answer.json.schema(), &AnswerKind::schema);
+  if (!answer.json.summary()) return;  // as of a file's text
   const Json summary = answer.json.summary()();
   if (kind == answer_kinds.end()) {
-    answer.next = steps_to_type(steps_of_details(report::dump(summary)));
+    answer.next = steps_to_type(steps_of_details(summary));
     return;
   }
-  answer.lead = kind->opening(summary).verdict;
+  if (kind->opening != nullptr) answer.lead = kind->opening(summary).verdict;
   answer.next = steps_to_type(kind->steps(summary));
 }
 

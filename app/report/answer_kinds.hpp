@@ -32,7 +32,8 @@ report::AnswerPage answer_page(const AnswerKind& kind, const std::string& text,
 std::vector<report::NextStep> steps_to_type(std::vector<report::NextStep> steps);
 
 /// Adds what the page of the answer opens with: the verdict and the next commands. An answer
-/// without a page keeps its own. Its JSON states the options that it was asked with.
+/// without a page keeps its own verdict, and one without a summary all. Its JSON states the options
+/// that it was asked with.
 void open_like_page(report::Document& answer);
 
 }  // namespace dlscale::app

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,16 +15,12 @@
 namespace dlscale::app {
 namespace {
 
-using json = nlohmann::ordered_json;
+using report::Json;
 using report::NextStep;
 
-std::optional<AskedOptions> asked_of(const std::string& text) {
-  return AskedOptions::of(nlohmann::ordered_json::parse(text));
-}
-
 /// The options of an answer with those of one of its plans, on as many ranks as `ranks` says.
-AskedOptions asked_of_plan(AskedOptions asked, const json& plan, const json& ranks,
-                           const json& global_batch) {
+AskedOptions asked_of_plan(AskedOptions asked, const Json& plan, const Json& ranks,
+                           const Json& global_batch) {
   asked.set("ranks", fmt::format("{}", ranks.get<long long>()));
   asked.set("global-batch", fmt::format("{}", global_batch.get<long long>()));
   asked.set("parallel", plan.at("plan").get<std::string>());
@@ -50,19 +45,19 @@ NextStep what_it_keeps(const AskedOptions& asked) {
 /// A search over the parallel plans of the same training, which takes no options of data
 /// parallelism.
 NextStep search(const std::string& reason, AskedOptions asked) {
-  for (const char* name : {"parallel", "measured", "machine", "batch", "cores-per-rank",
-                           "normalize", "fuse"}) {
+  for (const char* name :
+       {"parallel", "measured", "machine", "batch", "cores-per-rank", "normalize", "fuse"}) {
     asked.leave_out(name);
   }
   return {reason, asked.command("plan")};
 }
 
 /// The plan of the answer that fits best, else one that does not fit and a search of others.
-std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const json& answer) {
-  const json& plans = answer.at("plans");
-  const auto does_fit = [](const json& plan) { return plan.at("fits") == "yes"; };
+std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const Json& answer) {
+  const Json& plans = answer.at("plans");
+  const auto does_fit = [](const Json& plan) { return plan.at("fits") == "yes"; };
   const auto fitting = std::find_if(plans.begin(), plans.end(), does_fit);
-  const json& plan = fitting == plans.end() ? plans.at(0) : *fitting;
+  const Json& plan = fitting == plans.end() ? plans.at(0) : *fitting;
   std::vector<NextStep> steps;
   if (fitting == plans.end() && answer.at("schema") != "dlscale.stages_memory") {
     steps.push_back(search("Search the plans that fit:", asked));
@@ -73,9 +68,9 @@ std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const json
 
 /// Predictions from one rank to those that were explained, or on the several that were. Absent if
 /// that is one rank alone.
-std::optional<NextStep> how_it_scales(AskedOptions asked, const json& answer) {
+std::optional<NextStep> how_it_scales(AskedOptions asked, const Json& answer) {
   std::set<long long> ranks;
-  for (const json& one : answer.at("explanations")) {
+  for (const Json& one : answer.at("explanations")) {
     ranks.insert(one.at("prediction").at("run").at("ranks").get<long long>());
   }
   const long long most = *ranks.rbegin();
@@ -88,9 +83,9 @@ std::optional<NextStep> how_it_scales(AskedOptions asked, const json& answer) {
 }
 
 /// The largest batch that fits, else the first.
-const json& largest_fitting(const json& trainings) {
-  const json* largest = &trainings.at(0);
-  for (const json& one : trainings) {
+const Json& largest_fitting(const Json& trainings) {
+  const Json* largest = &trainings.at(0);
+  for (const Json& one : trainings) {
     const bool fits = one.at("fits") == "yes" || one.at("fits") == "likely";
     if (fits && one.at("batch") > largest->at("batch")) largest = &one;
   }
@@ -99,8 +94,8 @@ const json& largest_fitting(const json& trainings) {
 
 }  // namespace
 
-std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const std::string& text) {
-  std::optional<AskedOptions> asked = asked_of(text);
+std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const Json& answer) {
+  std::optional<AskedOptions> asked = AskedOptions::of(answer);
   if (!asked || !asked->has("network") || asked->are_swept()) return {};
   asked->set("ranks", fmt::format("{}", run.ranks));
   if (!asked->has("global-batch")) asked->set("batch", fmt::format("{}", run.batch));
@@ -116,33 +111,31 @@ std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const std::s
   return steps;
 }
 
-std::vector<NextStep> steps_of_planned_run(const std::string& text) {
-  std::optional<AskedOptions> asked = asked_of(text);
+std::vector<NextStep> steps_of_planned_run(const Json& answer) {
+  std::optional<AskedOptions> asked = AskedOptions::of(answer);
   if (!asked || asked->has("measured")) return {};
-  const json answer = json::parse(text);
-  const json& best = answer.at("best").at(0);
+  const Json& best = answer.at("best").at(0);
   asked->leave_out("global-batch");
   asked->set("ranks", best.at("ranks").dump());
   asked->set("batch", best.at("batch").dump());
   asked->set("schedule", best.at("schedule").get<std::string>());
   for (const char* name : {"synchronisation", "servers", "sharding", "transport"}) {
-    const json& value = best.at(name);
+    const Json& value = best.at(name);
     if (!value.is_null()) {
       asked->set(name, value.is_string() ? value.get<std::string>() : value.dump());
     }
   }
-  if (const json& bucket = best.at("bucket_bytes"); !bucket.is_null()) {
+  if (const Json& bucket = best.at("bucket_bytes"); !bucket.is_null()) {
     asked->set("bucket", fmt::format("{:.0f} B", bucket.get<double>()));
   }
   return {what_shortens(*asked), what_it_keeps(*asked)};
 }
 
-std::vector<NextStep> steps_of_parallel_run(const std::string& text) {
-  const std::optional<AskedOptions> given = asked_of(text);
+std::vector<NextStep> steps_of_parallel_run(const Json& answer) {
+  const std::optional<AskedOptions> given = AskedOptions::of(answer);
   if (!given) return {};
-  const json answer = json::parse(text);
-  const json& plans = answer.at("plans");
-  const json& best = report::best_plan(plans);
+  const Json& plans = answer.at("plans");
+  const Json& best = report::best_plan(plans);
   const AskedOptions asked = asked_of_plan(*given, best, best.at("ranks"), best.at("global_batch"));
   std::vector<NextStep> steps;
   // Measured points are of the first plan, so that they say another thing beside another.
@@ -154,11 +147,10 @@ std::vector<NextStep> steps_of_parallel_run(const std::string& text) {
   return steps;
 }
 
-std::vector<NextStep> steps_of_parallel_plan(const std::string& text) {
-  const std::optional<AskedOptions> given = asked_of(text);
+std::vector<NextStep> steps_of_parallel_plan(const Json& answer) {
+  const std::optional<AskedOptions> given = AskedOptions::of(answer);
   if (!given || given->has("inter-node-latency")) return {};
-  const json answer = json::parse(text);
-  const json& best = answer.at("best").at(0);
+  const Json& best = answer.at("best").at(0);
   AskedOptions asked = asked_of_plan(*given, best, best.at("gpus"), answer.at("global_batch"));
   if (answer.at("frameworks").size() != 1 || !asked.has("framework")) {
     asked.set("framework", best.at("framework").get<std::string>());
@@ -168,10 +160,9 @@ std::vector<NextStep> steps_of_parallel_plan(const std::string& text) {
           what_it_keeps(asked)};
 }
 
-std::vector<NextStep> steps_of_memory(const std::string& text) {
-  std::optional<AskedOptions> asked = asked_of(text);
+std::vector<NextStep> steps_of_memory(const Json& answer) {
+  std::optional<AskedOptions> asked = AskedOptions::of(answer);
   if (!asked) return {};
-  const json answer = json::parse(text);
   if (answer.contains("plans")) return steps_of_plan_memory(*asked, answer);
   if (report::fits_no_batch(answer)) {
     return {search("Search the plans by which ranks share it:", *asked)};
@@ -183,35 +174,35 @@ std::vector<NextStep> steps_of_memory(const std::string& text) {
   return {how_fast(*asked)};
 }
 
-std::vector<NextStep> steps_of_stages(const std::string& text) {
-  const std::optional<AskedOptions> asked = asked_of(text);
+std::vector<NextStep> steps_of_stages(const Json& answer) {
+  const std::optional<AskedOptions> asked = AskedOptions::of(answer);
   if (!asked) return {};
   return {{"See what each stage does:", asked->command("predict", "explain")},
           {"See what each stage keeps in memory:", asked->command("predict", "memory")}};
 }
 
-std::vector<NextStep> steps_of_branches(const std::string& text) {
-  std::optional<AskedOptions> asked = asked_of(text);
+std::vector<NextStep> steps_of_branches(const Json& answer) {
+  std::optional<AskedOptions> asked = AskedOptions::of(answer);
   if (!asked) return {};
   asked->leave_out("parallel");
   return {{"See the same network by data parallelism alone:", asked->command("predict")}};
 }
 
-std::vector<NextStep> steps_of_explanation(const std::string& text) {
-  const std::optional<AskedOptions> asked = asked_of(text);
+std::vector<NextStep> steps_of_explanation(const Json& answer) {
+  const std::optional<AskedOptions> asked = AskedOptions::of(answer);
   if (!asked) return {};
   std::vector<NextStep> steps;
   if (asked->has("parallel")) {
     steps.push_back({"See where its time goes, with its interval:", asked->command("predict")});
-  } else if (const auto scaling = how_it_scales(*asked, json::parse(text))) {
+  } else if (const auto scaling = how_it_scales(*asked, answer)) {
     steps.push_back(*scaling);
   }
   steps.push_back(what_it_keeps(*asked));
   return steps;
 }
 
-std::vector<NextStep> steps_of_details(const std::string& text) {
-  std::optional<AskedOptions> asked = asked_of(text);
+std::vector<NextStep> steps_of_details(const Json& answer) {
+  std::optional<AskedOptions> asked = AskedOptions::of(answer);
   if (!asked || !asked->has("network")) return {};
   if (!asked->has("ranks")) asked->set("ranks", "1");
   std::vector<NextStep> steps{how_fast(*asked), what_shortens(*asked)};

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 #include "core/config/config_path.hpp"
 #include "core/system/this_command_line.hpp"
+#include "core/text/numbers.hpp"
 #include "core/text/shell_words.hpp"
 
 namespace dlscale::app {
@@ -66,7 +68,71 @@ std::string this_command_kept_in(const std::string& file) {
   return shell_line(line);
 }
 
+/// A command line whose option has this value; --resume, which keeps what was measured, is gone.
+std::string with_option(std::vector<std::string> line, const std::string& option,
+                        const std::string& value) {
+  line.front() = "dlscale";
+  std::erase(line, "--resume");
+  std::erase_if(line, [&](const std::string& word) { return word.starts_with(option + "="); });
+  if (const auto at = std::ranges::find(line, option); at != line.end()) {
+    line.erase(at, std::min(at + 2, line.end()));
+  }
+  line.insert(line.end(), {option, value});
+  return shell_line(line);
+}
+
+/// A part that predictions need, and the command that measures it.
+struct MachinePart {
+  bool is_there;
+  std::string_view name;
+  std::string_view command;
+};
+
+/// The steps that measure what the machine lacks; without messages it predicts one rank alone.
+std::vector<NextStep> steps_of_lacking(const model::Machine& made) {
+  const bool has_messages = !made.collectives.empty() || !made.algorithms.empty();
+  const std::array parts{
+      MachinePart{!made.kernels.empty(), "times of kernels",
+                  "dlscale bench conv --network resnet50 --batch 8 -o conv.jsonl"},
+      MachinePart{!made.update.empty(), "times of updates", "dlscale bench update -o update.jsonl"},
+      MachinePart{!made.h2d.empty(), "copies to the device",
+                  "dlscale bench memory -o memory.jsonl"},
+      MachinePart{!made.loaders.empty(), "reading from storage",
+                  "dlscale data make --out data --pictures 512 && dlscale bench io --data data -o "
+                  "io.jsonl"},
+      MachinePart{has_messages, "communication", "dlscale bench comm --ranks 2 -o comm.jsonl"}};
+  std::vector<NextStep> steps;
+  for (const MachinePart& part : parts) {
+    if (part.is_there) continue;
+    steps.push_back(
+        {fmt::format("It lacks {}: measure, then calibrate with all results:", part.name),
+         std::string(part.command)});
+  }
+  return steps;
+}
+
 }  // namespace
+
+std::vector<NextStep> steps_of_unstable(long long unstable, long long all,
+                                        const std::vector<std::string>& line,
+                                        const std::map<std::string, std::string>& run) {
+  std::vector<NextStep> steps = steps_of_noise();
+  steps.front().reason =
+      fmt::format("{} of {} {} unstable: see what makes this machine noisy:", unstable,
+                  counted(all, "measurement"), unstable == 1 ? "is" : "are");
+  const auto ranks = run.find("ranks");
+  if (line.empty() || (ranks != run.end() && ranks->second != "1")) return steps;
+  for (const auto& [name, option] :
+       {std::pair("max_time", "--max-time"), std::pair("iterations", "--iterations")}) {
+    const auto value = run.find(name);
+    if (value == run.end()) continue;
+    const double twice = 2 * std::strtod(value->second.c_str(), nullptr);
+    steps.push_back({"Then measure again, for twice the time:",
+                     with_option(line, option, fmt::format("{:g}", twice))});
+    break;
+  }
+  return steps;
+}
 
 std::vector<NextStep> steps_of_bench(std::string_view benchmark, const std::string& file) {
   if (!file.empty()) {
@@ -81,8 +147,7 @@ std::vector<NextStep> steps_of_bench(std::string_view benchmark, const std::stri
   }
   const std::string kept = fmt::format("{}.jsonl", benchmark);
   if (is_there(kept) || this_command_line().empty()) return {};
-  return {{"Measure again and keep the results, for other commands:",
-           this_command_kept_in(kept)}};
+  return {{"Measure again and keep the results, for other commands:", this_command_kept_in(kept)}};
 }
 
 std::vector<NextStep> steps_of_suite(const fs::path& out) {
@@ -103,10 +168,10 @@ std::vector<NextStep> steps_of_suite(const fs::path& out) {
 std::vector<NextStep> steps_of_machine(const std::string& machine, const model::Machine& made,
                                        std::span<const ResultFile> files,
                                        const std::vector<std::string>& trained) {
+  std::vector<NextStep> steps = steps_of_lacking(made);
   if (made.kernels.empty() || made.h2d.empty() || made.update.empty() || made.loaders.empty()) {
-    return {};  // an iteration needs them all
+    return steps;  // an iteration needs them all
   }
-  std::vector<NextStep> steps;
   constexpr std::array<std::string_view, 4> axes{"network", "batch", "threads", "dtype"};
   if (const Measurement* row = named_convolution(files); row != nullptr) {
     steps.push_back(

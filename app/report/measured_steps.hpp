@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,11 +18,19 @@ namespace dlscale::app {
 /// After a benchmark; `file` has its results, and is empty if they were not kept.
 std::vector<report::NextStep> steps_of_bench(std::string_view benchmark, const std::string& file);
 
+/// After `unstable` of `all` measurements kept a wide interval: finds what is noisy, and measures
+/// again for twice the time. `line` is the command line of the benchmark, and `run` the values that
+/// it ran with. Of several ranks, whose launcher it lacks, only the first step.
+std::vector<report::NextStep> steps_of_unstable(long long unstable, long long all,
+                                                const std::vector<std::string>& line,
+                                                const std::map<std::string, std::string>& run);
+
 /// After a suite whose results are in this folder.
 std::vector<report::NextStep> steps_of_suite(const std::filesystem::path& out);
 
-/// After a machine, saved in the file `machine`, that was fitted to these files; nothing if it lacks
-/// a part of an iteration. `trained` are results with trainings; empty without.
+/// After a machine, saved in the file `machine`, that was fitted to these files: measures what an
+/// iteration needs and the machine lacks, or predicts. `trained` are results with trainings; empty
+/// without.
 std::vector<report::NextStep> steps_of_machine(const std::string& machine,
                                                const model::Machine& made,
                                                std::span<const ResultFile> files,

@@ -7,28 +7,75 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "app/report/measured_steps.hpp"
 #include "core/text/shell_words.hpp"
+#include "regression/gate/gate_outlook.hpp"
 #include "regression/gate/gate_report.hpp"
+#include "regression/rounds/interleaved_rounds.hpp"
 #include "report/validation/validate.hpp"
 
 namespace dlscale::app {
 namespace {
 
-using json = nlohmann::ordered_json;
 using regression::GateReport;
+using report::Json;
 using report::NextStep;
 
-/// The same gate with so many rounds at most.
+/// The command of a version as the option takes it.
+std::string version_text(const regression::GateSide& side) {
+  const std::vector<std::string> shell = regression::shell_command("");
+  const bool is_of_shell = side.command.size() == shell.size() &&
+                           std::equal(shell.begin(), shell.end() - 1, side.command.begin());
+  return shell_word(is_of_shell ? side.command.back() : shell_line(side.command));
+}
+
+/// The same gate with so many rounds at most, and an A/A test.
 std::string gate_command(const GateReport& gate, int rounds) {
-  return fmt::format("dlscale gate --base {} --new {} --rounds {}",
-                     shell_word(shell_line(gate.base.command)),
-                     shell_word(shell_line(gate.changed.command)), rounds);
+  constexpr double usual_margin = 0.01;
+  const std::string margin = gate.margin_of_noise ? " --margin auto"
+                             : gate.margin == usual_margin
+                                 ? ""
+                                 : fmt::format(" --margin {:g}", gate.margin);
+  return fmt::format("dlscale gate --base {} --new {} --rounds {}{} --canary",
+                     version_text(gate.base), version_text(gate.changed), rounds, margin);
+}
+
+/// Rounds in all that decide every metric, as far as they can be estimated; absent if no number of
+/// rounds is known to decide one.
+std::optional<int> deciding_rounds(const GateReport& gate) {
+  std::optional<int> most;
+  for (const regression::GateMetric& metric : gate.metrics) {
+    const std::optional<int> more = regression::more_rounds(metric, gate);
+    if (more) most = std::max(most.value_or(0), metric.rounds + *more);
+  }
+  return most;
+}
+
+/// Steps where the machine is too noisy for a verdict: find out why, then repeat it by `again`.
+std::vector<NextStep> steps_of_noisy_gate(const std::string& again) {
+  std::vector<NextStep> steps = steps_of_noise();
+  steps.push_back({"Then measure again, with the base against itself (A/A test):", again});
+  steps.push_back({"Or see how small a change this machine can show at all:",
+                   "dlscale noise --minutes 10 -o noise"});
+  return steps;
+}
+
+/// Steps of a gate that decided nothing.
+std::vector<NextStep> steps_of_open_gate(const GateReport& gate, int last) {
+  constexpr int most_rounds = 1000;  // that the option takes
+  constexpr int worth_waiting = 4;   // times the rounds so far
+  const std::optional<int> rounds = deciding_rounds(gate);
+  if (!rounds || *rounds > most_rounds || *rounds > worth_waiting * last) {
+    return steps_of_noisy_gate(gate_command(gate, std::min(most_rounds, worth_waiting * last)));
+  }
+  return {{fmt::format("Run about {} rounds, with the base against itself (A/A test):", *rounds),
+           gate_command(gate, *rounds)}};
 }
 
 /// Fits a machine to the folders of these files; of several compute backends, which one machine
@@ -66,6 +113,28 @@ bool can_be_fitted(std::span<const ResultFile> files) {
   });
 }
 
+/// Steps for what is unstable in these files; the command is of the file with most of it.
+std::vector<NextStep> steps_of_unstable_files(std::span<const ResultFile> files) {
+  long long all = 0;
+  long long unstable = 0;
+  long long most = 0;
+  const ResultHeader* worst = nullptr;
+  for (const ResultFile& file : files) {
+    const auto measured = std::ranges::count_if(
+        file.measurements, [](const Measurement& row) { return !row.series.empty(); });
+    const long long wide =
+        std::ranges::count(file.measurements, Status::unstable, &Measurement::status);
+    all += measured;
+    unstable += wide;
+    if (wide > most) {
+      most = wide;
+      worst = &file.header;
+    }
+  }
+  if (worst == nullptr) return {};
+  return steps_of_unstable(unstable, all, worst->command, worst->run);
+}
+
 /// Whether a suite has cells to run again or still to run.
 bool is_unfinished(const report::SuiteRecord& suite) {
   return std::ranges::any_of(suite.cells, [](const report::CellOutcome& cell) {
@@ -75,8 +144,7 @@ bool is_unfinished(const report::SuiteRecord& suite) {
 
 }  // namespace
 
-std::vector<NextStep> steps_of_comparison(const std::string& text) {
-  const json answer = json::parse(text);
+std::vector<NextStep> steps_of_comparison(const Json& answer) {
   std::vector<std::string> sides{"A", "B"};
   std::vector<std::string> placeholders = sides;
   // Answers of earlier versions do not state what was compared.
@@ -96,8 +164,8 @@ std::vector<NextStep> steps_of_comparison(const std::string& text) {
                      "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench e2e",
                      {"BUILD_A", "BUILD_B"}});
   }
-  const json& trainings = answer.at("attributions");
-  const auto is_open = [](const json& one) { return one.at("predicted").is_null(); };
+  const Json& trainings = answer.at("attributions");
+  const auto is_open = [](const Json& one) { return one.at("predicted").is_null(); };
   if (std::any_of(trainings.begin(), trainings.end(), is_open)) {
     std::vector<std::string> names = placeholders;
     names.insert(names.end(), {"MACHINE_A", "MACHINE_B"});
@@ -113,9 +181,15 @@ std::vector<NextStep> steps_of_comparison(const std::string& text) {
 std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& file) {
   std::vector<NextStep> steps;
   const int last = gate.looks.empty() ? gate.rounds : gate.looks.back().rounds;
-  if (!is_trusted(gate)) {
-    steps.push_back({"Measure again on a quiet machine:", gate_command(gate, last)});
+  if (gate.invalid) {
+    steps.push_back({"Measure again, with all runs of a version alike:", gate_command(gate, last)});
+  } else if (!is_trusted(gate)) {
+    steps = steps_of_noisy_gate(gate_command(gate, last));
   } else if (gate.verdict == regression::Verdict::regressed) {
+    if (gate.canary == regression::GateCanary::not_run) {
+      steps.push_back(
+          {"Make sure of it by the base against itself (A/A test):", gate_command(gate, last)});
+    }
     if (!gate.base.commit.empty() && !gate.changed.commit.empty()) {
       steps.push_back({"List the commits between the versions:",
                        fmt::format("git log --oneline {}..{}", shell_word(gate.base.commit),
@@ -125,7 +199,7 @@ std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& f
                      "dlscale compare BASE NEW",
                      {"BASE", "NEW"}});
   } else if (gate.verdict == regression::Verdict::inconclusive) {
-    steps.push_back({"Run more rounds:", gate_command(gate, 2 * std::max(last, gate.rounds))});
+    steps = steps_of_open_gate(gate, std::max(last, gate.rounds));
   } else {
     steps.push_back({"Keep the results of the new version as the next baseline:",
                      "dlscale history add RESULTS --store perf-history",
@@ -180,6 +254,7 @@ std::vector<NextStep> steps_of_results(const report::ReportInput& input, const s
                       std::back_inserter(steps));
     return steps;
   }
+  std::ranges::move(steps_of_unstable_files(input.results), std::back_inserter(steps));
   if (can_be_fitted(input.results)) {
     steps.push_back(
         {"Predict trainings from these measurements:", fit_command(folders, input.results)});

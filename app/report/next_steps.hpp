@@ -8,13 +8,14 @@
 #include "regression/gate/gate_report.hpp"
 #include "report/page/page.hpp"
 #include "report/sections/report.hpp"
+#include "report/table/field_table.hpp"
 
 namespace dlscale::app {
 
 // Commands that the answer on a page suggests to its reader.
 
 /// For the JSON of compare; with names in place of its sides where it does not state them.
-std::vector<report::NextStep> steps_of_comparison(const std::string& text);
+std::vector<report::NextStep> steps_of_comparison(const report::Json& answer);
 
 /// `file` is the gate's result; empty if it was not kept.
 std::vector<report::NextStep> steps_of_gate(const regression::GateReport& gate,
