@@ -183,7 +183,7 @@ class GateTest(WellFormed, unittest.TestCase):
     def test_what_changed_stands_before_what_did_not(self):
         text = "".join(self.page.text)
         self.assertLess(text.index("What changed, the largest"), text.index("Not regressed"))
-        for word in ("Canary", "seed", "conv batch=1", "+ = worse"):
+        for word in ("A/A test", "seed", "conv batch=1", "+ = worse"):
             self.assertIn(word, text)
 
 
