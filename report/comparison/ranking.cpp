@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
+#include "report/comparison/ratio.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -26,9 +26,17 @@ struct Block {
   [[nodiscard]] std::size_t times() const { return columns.size() * rows.size(); }
 };
 
-Indices all_rows(const SideBySide& all) {
-  Indices rows(all.rows.size());
-  std::iota(rows.begin(), rows.end(), std::size_t{0});
+bool is_training(const SideBySide::Row& row) {
+  return row.question.starts_with("e2e ");
+}
+
+/// Trainings if there are any, else all rows.
+Indices rows_that_count(const SideBySide& all) {
+  const bool of_trainings = std::ranges::any_of(all.rows, is_training);
+  Indices rows;
+  for (std::size_t row = 0; row < all.rows.size(); ++row) {
+    if (!of_trainings || is_training(all.rows[row])) rows.push_back(row);
+  }
   return rows;
 }
 
@@ -57,7 +65,7 @@ bool grow(const SideBySide& all, Block& block) {
 }
 
 Block largest_block(const SideBySide& all) {
-  Block block{{}, all_rows(all)};
+  Block block{{}, rows_that_count(all)};
   if (!grow(all, block)) return {};
   Block largest;
   while (grow(all, block)) {
@@ -83,23 +91,44 @@ const ComparedTime& time_at(const SideBySide& all, std::size_t row, std::size_t 
   return *all.rows[row].times[column];
 }
 
-/// Geometric mean of a column's times in s, or of one end of their intervals; absent if one has
-/// none.
-std::optional<double> mean_of(const SideBySide& all, const Block& block, std::size_t column,
-                              std::optional<Seconds> (*part)(const ComparedTime&)) {
+/// Geometric mean of a column's times, s.
+double mean_time(const SideBySide& all, const Block& block, std::size_t column) {
   double sum = 0;
-  for (const std::size_t row : block.rows) {
-    const std::optional<Seconds> seconds = part(time_at(all, row, column));
-    if (!seconds) return {};
-    sum += std::log(seconds->si());
-  }
+  for (const std::size_t row : block.rows) sum += std::log(time_at(all, row, column).time.si());
   return std::exp(sum / static_cast<double>(block.rows.size()));
 }
 
-double mean_time(const SideBySide& all, const Block& block, std::size_t column) {
-  return mean_of(all, block, column,
-                 [](const ComparedTime& each) { return std::optional(each.time); })
-      .value();
+/// Ends of an interval.
+struct Bounds {
+  double low = 1;
+  double high = 1;
+};
+
+/// The interval of `time` over `fastest`; absent if one has none. Intervals of two medians may
+/// overlap where that of their ratio excludes 1.
+std::optional<Bounds> ratio_bounds(const ComparedTime& time, const ComparedTime& fastest) {
+  if (!time.launches.empty() && !fastest.launches.empty()) {
+    const Ratio ratio = ratio_of_medians(fastest.launches, time.launches);
+    if (ratio.method.empty()) return {};
+    const double value = time.time / fastest.time;  // the ratio of launches may differ from it
+    return Bounds{std::min(ratio.low, value), std::max(ratio.high, value)};
+  }
+  if (!time.low || !time.high || !fastest.low || !fastest.high) return {};
+  return Bounds{*time.low / *fastest.high, *time.high / *fastest.low};
+}
+
+/// Geometric means of the ends over all rows.
+std::optional<Bounds> mean_bounds(const SideBySide& all, const Block& block, std::size_t column,
+                                  std::size_t fastest) {
+  const double power = 1 / static_cast<double>(block.rows.size());
+  Bounds mean;
+  for (const std::size_t row : block.rows) {
+    const auto bounds = ratio_bounds(time_at(all, row, column), time_at(all, row, fastest));
+    if (!bounds) return {};
+    mean.low *= std::pow(bounds->low, power);
+    mean.high *= std::pow(bounds->high, power);
+  }
+  return mean;
 }
 
 /// The column of the least geometric mean of times; the first of equals.
@@ -127,26 +156,27 @@ void count_rows(const SideBySide& all, const Block& block, std::size_t column, s
 
 Standing standing_of(const SideBySide& all, const Block& block, std::size_t column,
                      std::size_t fastest) {
-  const double unit = mean_time(all, block, fastest);
   Standing standing;
   standing.predicted = all.predicted[column];
-  standing.ratio = mean_time(all, block, column) / unit;
-  const auto low = mean_of(all, block, column, [](const ComparedTime& each) { return each.low; });
-  const auto high = mean_of(all, block, column, [](const ComparedTime& each) { return each.high; });
-  if (low && high) {
-    standing.low = *low / unit;
-    standing.high = *high / unit;
+  standing.ratio = mean_time(all, block, column) / mean_time(all, block, fastest);
+  if (column == fastest) {
+    standing.ties = true;
+  } else if (const auto bounds = mean_bounds(all, block, column, fastest)) {
+    standing.low = bounds->low;
+    standing.high = bounds->high;
+    standing.ties = bounds->low <= 1;
   }
   count_rows(all, block, column, fastest, standing);
   return standing;
 }
 
-/// Sorts the columns, and says which of them the intervals do not tell from the fastest.
-void rank(std::vector<Standing>& columns) {
-  std::ranges::stable_sort(columns, {}, &Standing::ratio);
-  Standing& best = columns.front();
-  for (Standing& each : columns) each.ties = each.low && best.high && *each.low <= *best.high;
-  best.ties = true;
+/// Whether a measured time is of one launch.
+bool has_single_launch(const SideBySide& all, const Block& block) {
+  return std::ranges::any_of(block.rows, [&](std::size_t row) {
+    return std::ranges::any_of(block.columns, [&](std::size_t column) {
+      return time_at(all, row, column).launches.size() == 1;
+    });
+  });
 }
 
 /// A column, and whether its times are predictions where those of others are not.
@@ -167,9 +197,9 @@ bool is_measured(const Ranking& ranking) {
 std::string extent_of(const Ranking& ranking) {
   const std::size_t columns = ranking.ranked.size();
   const std::string rows =
-      counted(static_cast<long long>(ranking.compared), is_measured(ranking)    ? "measurement"
-                                                        : is_predicted(ranking) ? "prediction"
-                                                                                : "training");
+      counted(static_cast<long long>(ranking.compared), is_predicted(ranking)  ? "prediction"
+                                                        : ranking.of_trainings ? "training"
+                                                                               : "measurement");
   const std::string who = columns == 2               ? "both"
                           : ranking.unranked.empty() ? fmt::format("all {} columns", columns)
                                                      : fmt::format("these {} columns", columns);
@@ -183,11 +213,11 @@ std::string exceptions_of(const Ranking& ranking, const Standing& next) {
                      next.faster == 0 ? "none" : fmt::format("{} of them", next.faster));
 }
 
-/// "1.23 × as fast as B (1.1 to 1.4 × by the 95 % intervals)".
-std::string winner_text(const Ranking& ranking, const Standing& best, const Standing& next) {
-  return fmt::format("{} × as fast as {} ({} to {} × by the {}s)", significant(next.ratio, 3),
-                     name_in(ranking, next), significant(*next.low / *best.high, 3),
-                     significant(*next.high / *best.low, 3), interval_name(ranking));
+/// "1.23 × as fast as B (95 % interval 1.1 to 1.4 ×)".
+std::string winner_text(const Ranking& ranking, const Standing& next) {
+  return fmt::format("{} × as fast as {} ({} {} to {} ×)", significant(next.ratio, 3),
+                     name_in(ranking, next), interval_name(ranking), significant(*next.low, 3),
+                     significant(*next.high, 3));
 }
 
 /// "A and B", "A, B and 3 more".
@@ -211,12 +241,12 @@ std::string tie_text(const Ranking& ranking, const Standing& best, const Standin
   const std::string opening =
       is_predicted(ranking)
           ? fmt::format("The predictions do not tell {} apart", tied_names(ranking))
-          : tied_names(ranking) + " tie";
-  return fmt::format("{}: their {}s overlap. {} takes {} × as long as {}{} ({} to {} ×) {}{}.",
-                     opening, interval_name(ranking), next.column, significant(next.ratio, 3),
-                     best.column, ranking.compared == 1 ? "" : " on average",
-                     significant(*next.low / *best.high, 3), significant(*next.high / *best.low, 3),
-                     extent_of(ranking), exceptions_of(ranking, next));
+          : tied_names(ranking) + " tie for the fastest";
+  return fmt::format("{}. {} takes {} × as long as {}{} ({} {} to {} ×) {}{}.", opening,
+                     next.column, significant(next.ratio, 3), best.column,
+                     ranking.compared == 1 ? "" : " on average", interval_name(ranking),
+                     significant(*next.low, 3), significant(*next.high, 3), extent_of(ranking),
+                     exceptions_of(ranking, next));
 }
 
 /// Without intervals the least time may be chance.
@@ -228,10 +258,16 @@ std::string unknown_text(const Ranking& ranking, const Standing& best, const Sta
       significant(next.ratio, 3), extent_of(ranking), exceptions_of(ranking, next));
 }
 
-/// The limits of the answer: how it averages, and columns without a rank.
+/// The limits of the answer: how sure its intervals are, and columns without a rank.
 std::string limits_text(const Ranking& ranking) {
   std::string text;
-  if (ranking.compared > 1) text += " Averages are geometric means.";
+  const bool known = ranking.ranked[1].low.has_value();
+  if (known && std::ranges::count(ranking.ranked, true, &Standing::predicted) > 1) {
+    text += " Predictions of one machine share errors, so their ratio is surer than this interval.";
+  }
+  if (known && ranking.of_single_launches) {
+    text += " Some times are of one launch, and launches may differ by more than this interval.";
+  }
   if (const std::size_t others = ranking.unranked.size(); others > 0) {
     text += fmt::format(" {} of {} columns {} too few of these times to be ranked.", others,
                         others + ranking.ranked.size(), others == 1 ? "has" : "have");
@@ -243,13 +279,15 @@ std::string limits_text(const Ranking& ranking) {
 
 Ranking ranking_of(const SideBySide& all) {
   Ranking ranking;
-  ranking.rows = all.rows.size();
   if (all.rows.empty()) return ranking;
+  const Indices every = rows_that_count(all);
+  ranking.rows = every.size();
+  ranking.of_trainings = is_training(all.rows[every.front()]);
   const Block block = largest_block(all);
   ranking.compared = block.rows.size();
+  ranking.of_single_launches = has_single_launch(all, block);
   const std::size_t fastest = fastest_column(all, block);
   const std::size_t shared = shared_source(all.columns);
-  const Indices every = all_rows(all);
   for (std::size_t column = 0; column < all.columns.size(); ++column) {
     const std::string name = all.columns[column].substr(shared);
     if (std::ranges::count(block.columns, column) == 0) {
@@ -260,14 +298,13 @@ Ranking ranking_of(const SideBySide& all) {
     ranking.ranked.push_back(standing_of(all, block, column, fastest));
     ranking.ranked.back().column = name;
   }
-  rank(ranking.ranked);
+  std::ranges::stable_sort(ranking.ranked, {}, &Standing::ratio);
   return ranking;
 }
 
 bool knows_fastest(const Ranking& ranking) {
-  const auto is_open = [](const Standing& one) { return !one.low || !one.high; };
-  return std::ranges::none_of(ranking.ranked, is_open) &&
-         std::ranges::count(ranking.ranked, true, &Standing::ties) == 1;
+  const auto is_known = [](const Standing& one) { return one.low && *one.low > 1; };
+  return std::all_of(ranking.ranked.begin() + 1, ranking.ranked.end(), is_known);
 }
 
 std::string interval_name(const Ranking& ranking) {
@@ -287,7 +324,7 @@ std::string ranking_verdict(const Ranking& ranking) {
   if (!knows_fastest(ranking)) return unknown_text(ranking, best, next) + limits_text(ranking);
   return fmt::format("{} is {}fastest{}: {} {}{}.{}", name_in(ranking, best),
                      is_predicted(ranking) ? "predicted to be " : "",
-                     ranking.compared == 1 ? "" : " on average", winner_text(ranking, best, next),
+                     ranking.compared == 1 ? "" : " on average", winner_text(ranking, next),
                      extent_of(ranking), exceptions_of(ranking, next), limits_text(ranking));
 }
 

@@ -13,11 +13,11 @@ struct Standing {
   std::string column;      ///< without a source that all columns share
   bool predicted = false;  ///< its times are predictions
   double ratio = 1;        ///< geometric mean of its times over that of the fastest column
-  /// The same of the ends of its intervals, as if all missed to one side; absent if a time has
-  /// none.
+  /// Interval of the ratio, as if all rows missed to one side: ratio_of_medians() of measured
+  /// times, else by the ends of their intervals. Absent without intervals, and of the fastest.
   std::optional<double> low = {};
   std::optional<double> high = {};
-  bool ties = false;        ///< its interval overlaps with that of the fastest; true of that
+  bool ties = false;        ///< the interval of the ratio includes 1; true of the fastest
   double least = 1;         ///< the least ratio of a row
   double most = 1;          ///< the greatest of them
   std::size_t fastest = 0;  ///< rows at which no ranked column takes less
@@ -32,12 +32,14 @@ struct Unranked {
 };
 
 /// Columns by speed. Two columns are only comparable by rows that both have, since one of them may
-/// lack the slow ones.
+/// lack the slow ones. Where trainings were timed, only they count, and not their parts.
 struct Ranking {
   std::vector<Standing> ranked;    ///< the fastest first, at least two; empty without a row
   std::vector<Unranked> unranked;  ///< in their order
   std::size_t compared = 0;        ///< rows that all ranked columns have
-  std::size_t rows = 0;            ///< all rows
+  std::size_t rows = 0;            ///< all rows that could count
+  bool of_trainings = false;
+  bool of_single_launches = false;  ///< a measured time is of one launch
 };
 
 /// Begins with the column of most rows, adds the one that keeps most of them, and so on; ranked are
@@ -50,8 +52,8 @@ bool knows_fastest(const Ranking& ranking);
 /// "95 % interval" of measured columns, "90 % interval" of predicted ones, "interval" of both.
 std::string interval_name(const Ranking& ranking);
 
-/// The fastest column, by how much, and over how many rows; a tie where intervals overlap, and no
-/// winner where a column has none. Requires ranked columns.
+/// The fastest column, by how much, and over how many rows; a tie where the interval of a ratio
+/// includes 1, and no winner where a column has none. Requires ranked columns.
 std::string ranking_verdict(const Ranking& ranking);
 
 }  // namespace dlscale::report

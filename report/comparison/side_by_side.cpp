@@ -58,6 +58,7 @@ void split_axes(Entry& entry, const Axes& axes) {
   }
 }
 
+/// The median of a summary, without samples.
 ComparedTime time_of(const Summary& summary) {
   ComparedTime time{Seconds(summary.median)};
   if (has_interval(summary)) {
@@ -67,6 +68,14 @@ ComparedTime time_of(const Summary& summary) {
   return time;
 }
 
+/// The samples of a launch; empty without them, or with one of 0 s, which has no ratio.
+Repeats launch_of(const Series& series) {
+  if (series.samples.empty()) return {};
+  std::vector<double> samples = slowest_rank(series.samples);
+  const bool usable = !samples.empty() && std::ranges::min(samples) > 0;
+  return usable ? Repeats{std::move(samples)} : Repeats{};
+}
+
 void append_measured(std::vector<Entry>& entries, const ResultSource& source, std::size_t index) {
   for (const ResultFile& file : source.results) {
     for (const Measurement& row : file.measurements) {
@@ -74,6 +83,7 @@ void append_measured(std::vector<Entry>& entries, const ResultSource& source, st
       const auto time = row.series.find(row.benchmark == "e2e" ? "t_iter" : "time");
       if (!counts || time == row.series.end() || time->second.unit != "s") continue;
       Entry entry{index, row.benchmark, {}, {}, time_of(time->second.summary)};
+      entry.time.launches = launch_of(time->second);
       split_axes(entry, row.axes);
       entry.device = device_of(file.header.environment);
       entry.software = axis_or_empty(row, "backend");
@@ -120,6 +130,15 @@ struct ByNumbers {
   }
 };
 
+/// Whether all ran on one node, so that their number of ranks says how many ran on it.
+bool are_of_one_node(const std::vector<Entry>& entries) {
+  return std::ranges::all_of(entries, [](const Entry& entry) {
+    const auto on_node = entry.setting.find("ranks_on_node");
+    return on_node == entry.setting.end() ||
+           on_node->second == axis_or_empty(entry.question, "ranks");
+  });
+}
+
 /// Settings that distinguish entries: those with more than one known value.
 std::set<std::string> telling_settings(const std::vector<Entry>& entries) {
   std::map<std::string, std::set<std::string>> values;
@@ -130,6 +149,7 @@ std::set<std::string> telling_settings(const std::vector<Entry>& entries) {
   for (const auto& [name, met] : values) {
     if (met.size() > 1) names.insert(name);
   }
+  if (are_of_one_node(entries)) names.erase("ranks_on_node");
   return names;
 }
 
@@ -217,6 +237,13 @@ struct TimesOfColumn {
     if (!all.low && std::ranges::all_of(repeats, is_known)) {
       all.low = std::ranges::min_element(repeats, {}, &ComparedTime::low)->low;
       all.high = std::ranges::max_element(repeats, {}, &ComparedTime::high)->high;
+    }
+    for (const ComparedTime& each : repeats) {
+      if (each.launches.empty()) {
+        all.launches.clear();
+        break;
+      }
+      all.launches.push_back(each.launches.front());
     }
     return all;
   }

@@ -8,6 +8,7 @@
 
 #include "core/base/units.hpp"
 #include "core/results/measurement.hpp"
+#include "report/comparison/ratio.hpp"
 #include "report/table/table.hpp"
 
 namespace dlscale::report {
@@ -18,6 +19,7 @@ struct ComparedTime {
   Seconds time;
   std::optional<Seconds> low = {};
   std::optional<Seconds> high = {};
+  Repeats launches = {};  ///< samples of each launch, s; empty for a prediction
 };
 
 /// Results of one source: one machine, or predicted times.

@@ -67,9 +67,9 @@ std::optional<double> samples_per_s(const Timing& timing) {
 
 /// "18.2 to 18.9"; "–" without an interval.
 std::string interval_of(const Timing& timing) {
-  const auto& [time, low, high] = timing.time;
-  if (!low || !high) return "–";
-  return from_to(milliseconds(*low), milliseconds(*high));
+  const ComparedTime& time = timing.time;
+  if (!time.low || !time.high) return "–";
+  return from_to(milliseconds(*time.low), milliseconds(*time.high));
 }
 
 /// Fields of a time; those with a heading are the table of trainings.
@@ -118,8 +118,8 @@ Table trainings_table(const SideBySide& all) {
   table.title = "Trainings, the fastest of each network, batch and number of ranks first";
   table.most_shown = most_on_terminal;
   table.notes = {
-      "intervals: 95 % of the median of measured times, 90 % of predicted ones; where two overlap, "
-      "neither is known to be faster"};
+      "intervals: 95 % of the median of measured times, 90 % of predicted ones; two that overlap "
+      "may differ all the same"};
   spare_constants(table);
   return table;
 }

@@ -195,7 +195,10 @@ std::optional<Figure> stacked_bars(const StackedBars& asked) {
   draw_limit(canvas, frame, figure);
   draw_bars(canvas, frame.x, shown, figure.unit);
   std::string title = figure.title;
-  if (!figure.interval.empty()) title += fmt::format("; whiskers: {} of the sum", figure.interval);
+  if (!figure.interval.empty()) {
+    title += fmt::format("; whiskers: {}{}", figure.interval,
+                         figure.bars.front().parts.size() > 1 ? " of the sum" : "");
+  }
   if (shown.size() < figure.bars.size()) {
     title += fmt::format(" ({} more are not drawn)", figure.bars.size() - shown.size());
   }

@@ -33,6 +33,13 @@ std::string standing_interval(const Standing& one) {
   return fmt::format("{} to {}", significant(*one.low, 3), times_text(*one.high));
 }
 
+/// "; 95 % interval 0.94 to 1.07 ×"; empty for the fastest, which the others are held against.
+std::string interval_clause(const Standing& one, const Ranking& ranking) {
+  if (&one == &ranking.ranked.front()) return "";
+  if (!one.low) return "; no interval";
+  return fmt::format("; {} {}", interval_name(ranking), standing_interval(one));
+}
+
 std::string basis_text(const Standing& one) {
   return one.predicted ? "predicted" : "measured";
 }
@@ -41,25 +48,27 @@ std::string basis_text(const Standing& one) {
 std::string place_text(const Standing& one, const Ranking& ranking) {
   const auto tied = std::ranges::count(ranking.ranked, true, &Standing::ties);
   if (!one.ties) {
-    return one.low && ranking.ranked.front().low ? "slower" : "slower, maybe by chance";
+    return one.low ? "slower" : "slower, maybe by chance";
   }
   if (tied > 1) return "tie";
   return knows_fastest(ranking) ? "fastest" : "least time, maybe by chance";
 }
 
 Table ranked_table(const Ranking& ranking) {
-  Table table{"Columns, the fastest first",
-              {{"column", Align::left},
-               {"basis", Align::left},
-               {"", Align::left},
-               {"time against the fastest"},
-               {""},
-               {"least to most"},
-               {"fastest in"},
-               {"of"}},
-              {},
-              {"Times are geometric means over what all these columns have; less is better.",
-               "Columns tie where their intervals overlap."}};
+  Table table{
+      "Columns, the fastest first",
+      {{"column", Align::left},
+       {"basis", Align::left},
+       {"", Align::left},
+       {"time against the fastest"},
+       {""},
+       {"least to most"},
+       {"fastest in"},
+       {"of"}},
+      {},
+      {"Times are geometric means over what all these columns have; less is better.",
+       "A column ties with the fastest where the interval of its time against that includes "
+       "1."}};
   table.columns[2].heading = "verdict";
   table.columns[4].heading = interval_name(ranking);
   for (const Standing& one : ranking.ranked) {
@@ -89,9 +98,10 @@ Table unranked_table(const Ranking& ranking) {
 }
 
 std::optional<Figure> ranking_figure(const Ranking& ranking) {
-  figure::StackedBars bars{
-      "standings", "Time against the fastest column, and where a column is fastest",
-      "geometric mean of times against the fastest, × (lower is better)", interval_name(ranking)};
+  figure::StackedBars bars{"standings",
+                           "Time against the fastest column, and where a column is fastest",
+                           "geometric mean of times against the fastest, × (lower is better)",
+                           ranking.ranked[1].low ? interval_name(ranking) : ""};
   bars.unit = "×";
   bars.factor = 1;
   for (const Standing& one : ranking.ranked) {
@@ -109,15 +119,14 @@ std::vector<Tile> ranking_tiles(const Ranking& ranking) {
   std::vector<Tile> tiles;
   for (const Standing& one : ranking.ranked) {
     if (tiles.size() == 4) break;
-    tiles.push_back(
-        {one.column, times_text(one.ratio),
-         fmt::format("{}; {}; fastest in {} of {}", basis_text(one),
-                     one.low ? interval_name(ranking) + " " + standing_interval(one) : "no interval",
-                     one.fastest, ranking.compared),
-         Tone::plain});
+    tiles.push_back({one.column, times_text(one.ratio),
+                     fmt::format("{}{}; fastest in {} of {}", basis_text(one),
+                                 interval_clause(one, ranking), one.fastest, ranking.compared),
+                     Tone::plain});
   }
   const std::size_t columns = ranking.ranked.size() + ranking.unranked.size();
-  tiles.push_back({"Times compared", fmt::format("{} of {}", ranking.compared, ranking.rows),
+  tiles.push_back({ranking.of_trainings ? "Trainings compared" : "Times compared",
+                   fmt::format("{} of {}", ranking.compared, ranking.rows),
                    fmt::format("{} of {} columns have them", ranking.ranked.size(), columns),
                    ranking.unranked.empty() ? Tone::plain : Tone::caution});
   return tiles;

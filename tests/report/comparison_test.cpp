@@ -261,6 +261,22 @@ TEST(SideBySide, NeverJoinsRunsThatDifferInASetting) {
   EXPECT_EQ(all.columns[1], "A · threads=2");
 }
 
+TEST(SideBySide, NamesRanksOnANodeOnlyWhereThereAreSeveralNodes) {
+  ResultSource source = trained("A", 0.2);
+  std::vector<Measurement>& rows = source.results.front().measurements;
+  rows.clear();
+  for (const int ranks : {1, 2}) {
+    for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+      rows.push_back(samples::e2e({"alexnet", ranks, schedule, 0}, {}));
+      rows.back().axes["ranks_on_node"] = std::to_string(ranks);
+    }
+  }
+  EXPECT_EQ(side_by_side({source}).columns,
+            (std::vector<std::string>{"A · sequential", "A · wait_free"}));
+  rows.back().axes["ranks_on_node"] = "1";  // two nodes
+  EXPECT_GT(side_by_side({source}).columns.size(), 2U);
+}
+
 TEST(SideBySide, LeavesOutWhatFailedAndCountsWhatStandsAlone) {
   ResultSource a = trained("A", 0.2);
   ResultSource b = trained("B", 0.2);
@@ -323,6 +339,15 @@ TEST(SideBySide, SaysHowFarLoadsReach) {
   EXPECT_TRUE(load->starts_with("load: A: 0.00 – 11.90 in a minute before 120 runs; B: ")) << *load;
 }
 
+/// Five launches of a sample each, up to that share apart from the median.
+Repeats launches_of(double seconds, double share) {
+  Repeats launches;
+  for (const double step : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
+    launches.push_back({seconds * (1 + step * share)});
+  }
+  return launches;
+}
+
 /// Rows of times in ms by column, each with an interval of that share to both sides; 0 where a
 /// column has none.
 SideBySide times_of(const std::vector<std::vector<double>>& rows, double share = 0.01) {
@@ -336,7 +361,8 @@ SideBySide times_of(const std::vector<std::vector<double>>& rows, double share =
     for (const double time : times) {
       const Seconds seconds(1e-3 * time);
       row.times.push_back(time > 0 ? std::optional(ComparedTime{seconds, seconds * (1 - share),
-                                                                seconds * (1 + share)})
+                                                                seconds * (1 + share),
+                                                                launches_of(1e-3 * time, share)})
                                    : std::nullopt);
     }
     all.rows.push_back(std::move(row));
@@ -366,10 +392,10 @@ TEST(Ranking, KeepsColumnsThatShareMostRows) {
   ASSERT_EQ(ranking.ranked.size(), 3U);
   EXPECT_EQ(ranking.compared, 2U);
   EXPECT_EQ(ranking.ranked[0].column, "C");
-  EXPECT_EQ(ranking_verdict(ranking),
-            "C is fastest on average: 2.00 × as fast as B (1.96 to 2.04 × by the 95 % intervals) "
-            "over the 2 measurements that all 3 columns have; B is faster in none. Averages are "
-            "geometric means.");
+  EXPECT_EQ(
+      ranking_verdict(ranking),
+      "C is fastest on average: 2.00 × as fast as B (95 % interval 1.97 to 2.03 ×) over the 2 "
+      "measurements that all 3 columns have; B is faster in none.");
 }
 
 TEST(Ranking, CountsWhereTheNextIsFaster) {
@@ -377,43 +403,77 @@ TEST(Ranking, CountsWhereTheNextIsFaster) {
                        "over the 3 measurements that both have; B is faster in 1 of them."));
 }
 
-TEST(Ranking, NamesNoWinnerWhereIntervalsOverlap) {
+TEST(Ranking, NamesNoWinnerWhereTheIntervalOfTheRatioIncludes1) {
   const Ranking ranking = ranking_of(times_of({{10, 11, 30}, {10, 11, 30}}, 0.2));
   EXPECT_TRUE(ranking.ranked[1].ties);
   EXPECT_FALSE(ranking.ranked[2].ties);
-  EXPECT_EQ(ranking_verdict(ranking),
-            "A and B tie: their 95 % intervals overlap. B takes 1.10 × as long as A on average "
-            "(0.733 to 1.65 ×) over the 2 measurements that all 3 columns have; B is faster in "
-            "none. Averages are geometric means.");
+  EXPECT_EQ(
+      ranking_verdict(ranking),
+      "A and B tie for the fastest. B takes 1.10 × as long as A on average (95 % interval "
+      "0.825 to 1.47 ×) over the 2 measurements that all 3 columns have; B is faster in none.");
+}
+
+TEST(Ranking, DecidesByTheIntervalOfTheRatio) {
+  SideBySide all = times_of({{1, 1.017}}, 0.01);
+  ASSERT_GT(*all.rows[0].times[0]->high, *all.rows[0].times[1]->low) << "the intervals overlap";
+  EXPECT_TRUE(knows_fastest(ranking_of(all)));
+  EXPECT_TRUE(ranking_verdict(ranking_of(all)).starts_with("A is fastest: 1.02 × as fast as B"))
+      << ranking_verdict(ranking_of(all));
+  all.rows[0].times[1]->launches = {{1.02e-3, 1.02e-3}, {1.02e-3, 1.03e-3}};
+  EXPECT_FALSE(knows_fastest(ranking_of(all))) << "four samples have no interval";
+}
+
+TEST(Ranking, IsOfTrainingsAloneWhereThereAreAny) {
+  SideBySide all = times_of({{1, 2}, {9, 1}, {9, 1}});
+  all.rows[0].question = "e2e network=alexnet batch=8";
+  const Ranking ranking = ranking_of(all);
+  EXPECT_EQ(ranking.rows, 1U);
+  EXPECT_EQ(ranking.ranked.front().column, "A");
+  EXPECT_TRUE(contains(ranking_verdict(ranking), "in the 1 training that both have."));
+}
+
+TEST(Ranking, SaysThatOneLaunchDoesNotShowHowLaunchesDiffer) {
+  SideBySide all = times_of({{1, 2}});
+  EXPECT_FALSE(contains(ranking_verdict(ranking_of(all)), "launch"));
+  for (auto& time : all.rows[0].times) time->launches = {{1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3}};
+  EXPECT_TRUE(contains(ranking_verdict(ranking_of(all)), "launches may differ by more"));
+}
+
+/// The same times as predictions.
+SideBySide predicted(SideBySide all) {
+  all.predicted.assign(all.columns.size(), true);
+  for (SideBySide::Row& row : all.rows) {
+    for (auto& time : row.times) time->launches.clear();
+  }
+  return all;
 }
 
 TEST(Ranking, SaysThatTimesArePredicted) {
-  SideBySide all = times_of({{1, 2}, {1, 2}});
-  all.predicted = {true, true};
+  SideBySide all = predicted(times_of({{1, 2}, {1, 2}}));
   const std::string both = ranking_verdict(ranking_of(all));
   EXPECT_TRUE(both.starts_with("A is predicted to be fastest on average: ")) << both;
-  EXPECT_TRUE(contains(both, "by the 90 % intervals) over the 2 predictions that both")) << both;
+  EXPECT_TRUE(contains(both, "(90 % interval 1.96 to 2.04 ×) over the 2 predictions that both"))
+      << both;
+  EXPECT_TRUE(contains(both, "Predictions of one machine share errors")) << both;
   all.predicted = {false, true};
   const std::string one = ranking_verdict(ranking_of(all));
   EXPECT_TRUE(
       one.starts_with("A (measured) is fastest on average: 2.00 × as fast as B (predicted)"))
       << one;
-  all = times_of({{1, 1.01}, {1, 1.01}});
-  all.predicted = {true, true};
-  const std::string tie = ranking_verdict(ranking_of(all));
-  EXPECT_TRUE(
-      tie.starts_with("The predictions do not tell A and B apart: their 90 % intervals overlap."))
-      << tie;
+  EXPECT_FALSE(contains(one, "share errors")) << one;
+  const std::string tie = ranking_verdict(ranking_of(predicted(times_of({{1, 1.01}, {1, 1.01}}))));
+  EXPECT_TRUE(tie.starts_with("The predictions do not tell A and B apart. B takes 1.01 ×")) << tie;
 }
 
 TEST(Ranking, NamesNoWinnerWhereTimesHaveNoInterval) {
   SideBySide all = times_of({{1, 2}});
   EXPECT_TRUE(knows_fastest(ranking_of(all)));
+  all = predicted(all);
   all.rows[0].times[1]->low = {};
   EXPECT_FALSE(knows_fastest(ranking_of(all)));
   EXPECT_EQ(ranking_verdict(ranking_of(all)),
             "Not known which is fastest, since some of these times have no interval; A has the "
-            "least time. B takes 2.00 × as long in the 1 measurement that both have.");
+            "least time. B takes 2.00 × as long in the 1 prediction that both have.");
 }
 
 TEST(Ranking, SaysWhichColumnsShareTooFewRows) {
