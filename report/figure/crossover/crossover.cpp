@@ -52,24 +52,45 @@ bool is_of_any_algorithm(const Measurement& row) {
 
 using MessageTimes = std::map<std::pair<Ranks, double>, CrossoverTimes>;
 
-/// Times by the axes that a map does not have: collective, synchronization and memory. Where an
-/// algorithm ran several times, or with several segments, its fastest counts.
+/// An algorithm, and the number of its segments.
+using SegmentedAlgorithm = std::pair<std::string, std::string>;
+/// All times of one place of a map.
+using RepeatedTimes = std::map<SegmentedAlgorithm, std::vector<CrossoverTime>>;
+
+/// The joined times of each algorithm with the segments that it is fastest with, which a user can
+/// choose.
+CrossoverTimes fastest_segments(const RepeatedTimes& repeated) {
+  CrossoverTimes times;
+  for (const auto& [algorithm, repeats] : repeated) {
+    const CrossoverTime time = joined_time(repeats);
+    const auto [found, is_new] = times.try_emplace(algorithm.first, time);
+    if (!is_new && time.median < found->second.median) found->second = time;
+  }
+  return times;
+}
+
+/// Times by the axes that a map does not have: collective, synchronization and memory.
 std::map<Axes, MessageTimes> message_times(std::span<const ResultFile> results) {
-  std::map<Axes, MessageTimes> all;
+  std::map<Axes, std::map<std::pair<Ranks, double>, RepeatedTimes>> repeated;
   for (const ResultFile& file : results) {
     for (const Measurement& row : file.measurements) {
       if (!is_of_any_algorithm(row)) continue;
       Axes rest = row.axes;
-      for (const char* name : {"algorithm", "bytes", "ranks", "ranks_on_node", "segments"}) {
+      for (const char* name :
+           {"algorithm", "bytes", "ranks", "ranks_on_node", "segments", "repeat"}) {
         rest.erase(name);
       }
       const Ranks ranks{static_cast<int>(number_of(axis_or_empty(row, "ranks"))),
                         static_cast<int>(number_of(axis_or_empty(row, "ranks_on_node")))};
-      const CrossoverTime timing = crossover_time(row.at("time").summary);
-      auto& timings = all[rest][{ranks, number_of(axis_or_empty(row, "bytes"))}];
-      const auto [found, is_new] = timings.try_emplace(axis_or_empty(row, "algorithm"), timing);
-      if (!is_new && timing.median < found->second.median) found->second = timing;
+      const SegmentedAlgorithm algorithm{axis_or_empty(row, "algorithm"),
+                                         axis_or_empty(row, "segments")};
+      repeated[rest][{ranks, number_of(axis_or_empty(row, "bytes"))}][algorithm].push_back(
+          crossover_time(row.at("time").summary));
     }
+  }
+  std::map<Axes, MessageTimes> all;
+  for (const auto& [rest, places] : repeated) {
+    for (const auto& [place, times] : places) all[rest][place] = fastest_segments(times);
   }
   return all;
 }
@@ -114,9 +135,12 @@ ShapeTimes shape_times(const std::map<std::string, Rows>& kernels) {
     const auto parsed = parse_convolution_key(kernel, 1);
     if (!parsed) continue;
     CrossoverTimes timings;
-    for (const Measurement* row : ranking(by_algorithm(rows))) {
-      timings[algorithm_of(*row)] = crossover_time(row->at("time").summary);
+    std::map<std::string, std::vector<CrossoverTime>> repeated;
+    for (const Measurement* row : rows) {
+      if (!is_timed(*row) || keeps_filters(*row)) continue;
+      repeated[algorithm_of(*row)].push_back(crossover_time(row->at("time").summary));
     }
+    for (const auto& [algorithm, repeats] : repeated) timings[algorithm] = joined_time(repeats);
     if (timings.empty()) continue;
     const ConvolutionShape& shape = parsed->shape;
     times[{filter_of(shape), {shape.height * shape.width, shape.height}}].push_back(timings);
@@ -180,7 +204,8 @@ std::optional<Figure> convolution_crossover(std::span<const ResultFile> results)
   return crossover_figure(
       std::move(maps),
       {"crossover", "The fastest convolution by filter and image", "filter",
-       "Where several shapes share a cell, times and intervals are geometric means over them."});
+       "Where several shapes share a cell, times and intervals are geometric means over them, and "
+       "an algorithm that lacks one of them is left out."});
 }
 
 }  // namespace dlscale::report::figure

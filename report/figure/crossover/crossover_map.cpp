@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/display_width.hpp"
+#include "core/base/error.hpp"
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
@@ -37,6 +38,7 @@ struct Shown {
   std::size_t colour = 0;  ///< in order of wins
   std::string name;        ///< without its backend, where no other has the rest
   std::string mark;        ///< for cells too narrow for the name: a letter, or a number
+  [[nodiscard]] bool is_hatched() const { return colour >= colours; }
 };
 using ShownAlgorithms = std::map<std::string, Shown>;
 
@@ -177,7 +179,9 @@ class MapDrawing {
       for (const CellRun& run : runs_of(map, row)) {
         const Shown& one = shown_->at(run.winner->name);
         if (!lines_within(one.name, width_of(run)).empty()) continue;
-        marked[one.colour] = {fmt::format("{}: {}", one.mark, one.name), fill_class(one.colour)};
+        marked[one.colour] = {
+            fmt::format("{}: {}{}", one.mark, one.name, one.is_hatched() ? " (hatched)" : ""),
+            fill_class(one.colour)};
       }
     }
   }
@@ -215,6 +219,7 @@ class MapDrawing {
   void draw_cells(const CrossoverMap& map, std::size_t row) {
     constexpr double tie_strength = 0.2;
     constexpr double clear_strength = 0.5;
+    constexpr double corner = 10;
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const auto found = map.cells.find({row, column});
       if (found == map.cells.end()) continue;
@@ -223,6 +228,18 @@ class MapDrawing {
                     fill_class(shown_->at(winner.name).colour),
                     cell_title(map, row, column, winner),
                     winner.ties.empty() ? clear_strength : tie_strength);
+      hatch(shown_->at(winner.name), column);
+      if (winner.ties.empty()) continue;
+      canvas_->text({x_of(column + 1) - corner, y_ + corner}, "≈", Anchor::middle);
+    }
+  }
+
+  /// Tells algorithms beyond the last colour from those that have it too.
+  void hatch(const Shown& one, std::size_t column) {
+    constexpr double step = 8;
+    if (!one.is_hatched()) return;
+    for (double x = x_of(column) + step; x < x_of(column + 1) - 1; x += step) {
+      canvas_->line({x, y_}, {x - step, y_ + row_height - 2}, stroke_class(one.colour));
     }
   }
 
@@ -294,8 +311,8 @@ Table winners_table(std::span<const CrossoverMap> maps, const MapWords& words) {
 std::string title_of(const MapWords& words, std::size_t drawn, std::size_t all) {
   std::string title =
       words.subject +
-      ". Pale cells are ties: the 95 % interval of another algorithm overlaps with that of the "
-      "fastest.";
+      ". Pale cells with ≈ are ties: the 95 % interval of another algorithm overlaps with that of "
+      "the fastest.";
   if (!words.means.empty()) title += " " + words.means;
   if (drawn < all) {
     title += fmt::format(" {} of {} maps are drawn; the table of numbers has all.", drawn, all);
@@ -308,6 +325,17 @@ std::string title_of(const MapWords& words, std::size_t drawn, std::size_t all) 
 CrossoverTime crossover_time(const Summary& summary) {
   if (!has_interval(summary)) return {summary.median};
   return {summary.median, summary.ci95_low, summary.ci95_high};
+}
+
+CrossoverTime joined_time(std::vector<CrossoverTime> times) {
+  EXPECT(!times.empty());
+  std::ranges::stable_sort(times, {}, &CrossoverTime::median);
+  CrossoverTime joined = times[times.size() / 2];
+  for (const CrossoverTime& each : times) {
+    joined.low = std::min(joined.low, each.low);
+    joined.high = std::max(joined.high, each.high);
+  }
+  return joined;
 }
 
 CrossoverTimes geometric_mean(std::span<const CrossoverTimes> cases) {

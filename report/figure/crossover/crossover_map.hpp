@@ -24,6 +24,10 @@ struct CrossoverTime {
 CrossoverTime crossover_time(const Summary& summary);
 using CrossoverTimes = std::map<std::string, CrossoverTime>;  ///< by algorithm
 
+/// A time of several measurements: their median, or the upper one of two in the middle, between the
+/// ends of all their intervals. Requires one.
+CrossoverTime joined_time(std::vector<CrossoverTime> times);
+
 /// Geometric means over several cases, of the algorithms that ran in all of them. Requires a case.
 CrossoverTimes geometric_mean(std::span<const CrossoverTimes> cases);
 
