@@ -53,20 +53,33 @@ std::vector<double> samples_of(const Measurement& row, const std::string& name) 
   return all;
 }
 
+/// Whether the page judges predictions by trainings.
+bool is_validation(const ReportInput& input) {
+  return input.trained && !input.validation.runs.empty();
+}
+
 QualityCheck validity_check(const ReportInput& input) {
   QualityCheck check{validity};
+  const bool judges = is_validation(input);
   auto& numbers = check.numbers;
   for_each_row(input, [&](const ResultFile&, const Measurement& row) {
-    ++numbers["measurements"];
+    // A validation judges trainings, and their parts only count by the machine file.
+    if (judges && row.benchmark != "e2e" && row.status != Status::wrong) return;
+    ++numbers[judges && row.benchmark == "e2e" ? "trainings" : "measurements"];
     ++numbers[std::string(status_name(row.status))];
   });
+  if (judges && check.any({"unstable"})) {
+    ++numbers[is_certain(input.validation, input.limits) ? "certain" : "open"];
+  }
   for (const ResultFile& file : input.results) numbers["incomplete"] += file.complete ? 0 : 1;
   for_each_cell(input, [&](const CellOutcome& cell) {
     numbers["failed"] += cell.is_fine ? 0 : 1;
     numbers["left"] += cell.status == "left" ? 1 : 0;
   });
   const bool partial = check.any({"unstable", "interrupted", "incomplete", "left"});
-  const bool invalid = !check.any({"measurements"}) || check.any({"wrong", "failed"});
+  const bool mostly_unstable = 2 * check.number("unstable") > check.number("trainings");
+  const bool invalid = !check.any({"measurements", "trainings"}) ||
+                       check.any({"wrong", "failed"}) || (check.any({"open"}) && mostly_unstable);
   check.result = invalid ? fail : partial ? warn : pass;
   return check;
 }
@@ -226,9 +239,12 @@ struct Phrase {
 };
 
 constexpr std::array phrases{
+    Phrase{validity, "trainings", "training", "{}"},
     Phrase{validity, "measurements", "measurement", "{}"},
     Phrase{validity, "ok", "1", "{} ok"},
     Phrase{validity, "unstable", "1", "{} unstable"},
+    Phrase{validity, "certain", "1", "which leaves the answer as it is"},
+    Phrase{validity, "open", "1", "which may change the answer"},
     Phrase{validity, "unsupported", "1", "{} unsupported"},
     Phrase{validity, "wrong", "1", "{} wrong"},
     Phrase{validity, "interrupted", "1", "{} interrupted"},
@@ -249,8 +265,8 @@ constexpr std::array phrases{
     Phrase{noise, "count", "measurement", "{}"},
     Phrase{noise, "median", "%", "half the 95 % interval of the median: {} typically"},
     Phrase{noise, "p90", "%", "{} for the worst tenth"},
-    Phrase{repeats, "count", "measurement", "{} repeated"},
-    Phrase{repeats, "median", "%", "range of the medians: {} typically"},
+    Phrase{repeats, "count", "measurement", "{} made several times"},
+    Phrase{repeats, "median", "%", "whose times differ by {} typically"},
     Phrase{repeats, "p90", "%", "{} for the worst tenth"},
     Phrase{build, "commits", "commit", "{}"},
     Phrase{build, "unknown", "file", "{} without a commit"},
@@ -315,7 +331,8 @@ Badge quality_badge(const ReportInput& input) {
   const auto such = std::ranges::count(checks, worst.result, &QualityCheck::result);
   std::string reasons = fmt::format("all of {} passed", counted(std::ssize(checks), "check"));
   if (worst.result != pass) {
-    reasons = fmt::format("{}: {}", title_of(worst), sentence(worst));
+    reasons = worst.kind == validity ? sentence(worst)
+                                     : fmt::format("{}: {}", title_of(worst), sentence(worst));
     if (such > 1) {
       reasons += fmt::format("; {} {} too", counted(such - 1, "further check"),
                              such == 2 ? (worst.result == warn ? "warns" : "fails")

@@ -45,10 +45,25 @@ std::string errors_sentence(const ReportInput& input) {
     clauses.push_back(fmt::format("{} on {} (limit {})", percent(summary->median_abs),
                                   group_text(*summary), percent(limit)));
   }
-  return fmt::format("{}: predicted iterations are off by {}, the median of {}.",
+  return fmt::format("{}{}: predicted iterations are off by {}, the median of {}.",
                      kept ? "Within the limits" : "Not within the limits",
+                     is_certain(input.validation, input.limits) ? "" : ", though maybe by chance",
                      fmt::join(clauses, " and "),
-                     counted(input.validation.summaries.front().repeats, "measured repeat"));
+                     counted(input.validation.summaries.front().repeats, "measured training"));
+}
+
+/// Caution where the interval includes the limit.
+Tone tone_of(const ErrorSummary& summary, double limit) {
+  const bool is_open = summary.median_abs_low <= limit && summary.median_abs_high > limit;
+  if (summary.median_abs_low && is_open) return Tone::caution;
+  return passes(summary, limit) ? Tone::good : Tone::bad;
+}
+
+/// "95 % interval 7.2 % to 10.3 %; "; empty without one.
+std::string interval_of(const ErrorSummary& summary) {
+  if (!summary.median_abs_low) return "";
+  return fmt::format("95 % interval {} to {}; ", percent(*summary.median_abs_low),
+                     percent(*summary.median_abs_high));
 }
 
 /// The phase to blame for the error of most runs.
@@ -75,9 +90,9 @@ std::vector<Tile> validation_tiles(const ReportInput& input) {
     if (tiles.size() == 3) break;
     const double limit = *limit_of(*summary, input.limits);
     tiles.push_back({"Error on " + group_text(*summary), percent(summary->median_abs),
-                     fmt::format("limit {}; bias {}; 9 of 10 below {}", percent(limit),
-                                 signed_percent(summary->bias), percent(summary->p90_abs)),
-                     passes(*summary, limit) ? Tone::good : Tone::bad});
+                     fmt::format("{}limit {}; 9 of 10 below {}", interval_of(*summary),
+                                 percent(limit), percent(summary->p90_abs)),
+                     tone_of(*summary, limit)});
   }
   tiles.push_back(blame_tile(input.validation));
   for (const auto& curve : input.curves) {
@@ -95,6 +110,7 @@ Page validation_page(const ReportInput& input) {
   page.verdict = errors_sentence(input);
   const bool failed = exit_code(input.validation, input.limits) == ExitCode::regression;
   page.tone = failed ? Tone::bad : Tone::good;
+  if (!is_certain(input.validation, input.limits)) page.tone = Tone::caution;
   page.tiles = validation_tiles(input);
   page.picture = "phases";
   return page;
@@ -104,6 +120,7 @@ Page validation_page(const ReportInput& input) {
 
 Page report_page(const ReportInput& input) {
   Page page = input.trained ? validation_page(input) : measurement_page(input);
+  if (page.kind == "noise") return page;
   if (!input.suites.empty()) page.verdict = suites_sentence(input) + ". " + page.verdict;
   page.data = quality_badge(input);
   page.data_section = "quality";

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
@@ -183,22 +184,35 @@ std::vector<double> absolute(std::vector<double> values) {
   return values;
 }
 
+/// Adds the interval of the median error. Repeats of one run resemble each other, so a run counts
+/// once.
+void add_interval(ErrorSummary& summary, std::span<const double> errors_of_runs) {
+  constexpr std::size_t least = 6;  // for an interval: Summary::ci95_low
+  if (errors_of_runs.size() < least) return;
+  const Summary of_runs = summarize(errors_of_runs);
+  summary.median_abs_low = std::min(of_runs.ci95_low, summary.median_abs);
+  summary.median_abs_high = std::max(of_runs.ci95_high, summary.median_abs);
+}
+
 template <class Member>
 ErrorSummary summarize_group(const std::string& group, std::span<const RunValidation> runs,
                              Member&& is_member) {
   ErrorSummary summary;
   summary.group = group;
   std::vector<double> errors;
+  std::vector<double> errors_of_runs;
   std::vector<double> naive;
   for (const RunValidation& run : runs) {
     if (!is_member(run)) continue;
     ++summary.runs;
+    errors_of_runs.push_back(median(absolute(run.errors)));
     errors.insert(errors.end(), run.errors.begin(), run.errors.end());
     if (run.naive_error) naive.push_back(std::abs(*run.naive_error));
   }
   summary.repeats = static_cast<int>(errors.size());
   summary.bias = median(errors);
   summary.median_abs = median(absolute(errors));
+  add_interval(summary, errors_of_runs);
   summary.p90_abs = quantile(absolute(errors), 0.9);
   if (!naive.empty()) summary.naive_median_abs = median(naive);
   return summary;
@@ -284,6 +298,40 @@ void refuse_sources(const model::Machine& machine, std::span<const ResultFile> r
   }
 }
 
+/// Properties that make times of equal runs differ, by name. The communicator is not one, since one
+/// rank needs none.
+std::map<std::string, std::string> identity_of(const Environment& environment) {
+  std::map<std::string, std::string> identity = environment.libraries;
+  identity.erase("communicator");
+  identity["processor"] = environment.cpu;
+  identity["compiler"] = environment.compiler;
+  identity["compiler flags"] = environment.flags;
+  identity["commit"] = environment.commit;
+  return identity;
+}
+
+/// Refuses runs that one error cannot describe. An unrecorded value, as of a library that only one
+/// backend uses, is not a difference.
+void refuse_mixed(std::span<const ResultFile> results) {
+  std::map<std::string, std::map<std::string, std::string>> files;  // by name and value
+  for (const ResultFile& file : results) {
+    if (!has_runs(file)) continue;
+    for (const auto& [name, value] : identity_of(file.header.environment)) {
+      if (!value.empty()) files[name].try_emplace(value, file.path.string());
+    }
+  }
+  std::erase_if(files, [](const auto& each) { return each.second.size() < 2; });
+  if (files.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [name, values] : files) names.push_back(name);
+  const auto& values = files.begin()->second;
+  throw ConfigError(
+      fmt::format("the runs differ in their {} ({} in {}, {} in {}), and one validation would mix "
+                  "their errors. Report on each alone, or compare one with the other.",
+                  fmt::join(names, ", "), values.begin()->first, values.begin()->second,
+                  values.rbegin()->first, values.rbegin()->second));
+}
+
 Validation judge(const Predictor& predictor, const MeasuredRuns& measured) {
   Validation validation;
   validation.notes = measured.notes;
@@ -353,6 +401,7 @@ ScheduleOrder order_of(std::span<const ScheduleTime> schedules) {
 }
 
 Validation validate(const Predictor& predictor, std::span<const ResultFile> results) {
+  refuse_mixed(results);
   const MeasuredRuns measured = collect_runs(results);
   refuse_none(measured);
   return judge(predictor, measured);
@@ -360,6 +409,7 @@ Validation validate(const Predictor& predictor, std::span<const ResultFile> resu
 
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results) {
   refuse_sources(machine, results);
+  refuse_mixed(results);
   Networks networks = read_networks(results);
   const MeasuredRuns measured =
       collect_runs(results, [&](const ResultFile& file, const Measurement& run) {
@@ -380,6 +430,17 @@ Validation validate(const model::Machine& machine, std::span<const ResultFile> r
 
 bool passes(const ErrorSummary& summary, double limit) {
   return summary.median_abs <= limit;
+}
+
+bool is_certain(const Validation& validation, const Limits& limits) {
+  bool kept = true;
+  for (const ErrorSummary& summary : validation.summaries) {
+    const auto limit = limit_of(summary, limits);
+    if (!limit) continue;
+    if (summary.median_abs_low > limit) return true;
+    kept = kept && summary.median_abs_high && *summary.median_abs_high <= *limit;
+  }
+  return kept;
 }
 
 std::optional<double> limit_of(const ErrorSummary& summary, const Limits& limits) {

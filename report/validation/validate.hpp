@@ -101,6 +101,10 @@ struct ErrorSummary {
   int repeats = 0;
   double bias = 0;  ///< median signed error
   double median_abs = 0;
+  /// 95 % interval of `median_abs`, from the median error of each run as one sample; absent for
+  /// fewer than 6 runs.
+  std::optional<double> median_abs_low = {};
+  std::optional<double> median_abs_high = {};
   double p90_abs = 0;
   std::optional<double> naive_median_abs;  ///< over the runs that have a baseline
 };
@@ -118,9 +122,10 @@ struct Validation {
 };
 
 /// Compares predictions of `machine` with measured "e2e" results. Throws ConfigError if there are
-/// none, or if a file with "e2e" results is among the machine's sources. A run is not judged if its
-/// configuration no longer describes its network (network_objection()). Runs on another processor,
-/// host, backend or library than the machine's are judged and noted.
+/// none, if they are of several processors, builds or versions of a library, or if a file with
+/// "e2e" results is among the machine's sources. A run is not judged if its configuration no longer
+/// describes its network (network_objection()). Runs on another processor, host, backend or library
+/// than the machine's are judged and noted.
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results);
 
 /// The same for any predictor.
@@ -136,6 +141,9 @@ struct Limits {
   std::optional<double> order = {};
 };
 bool passes(const ErrorSummary& summary, double limit);
+/// Whether the intervals of the errors by number of ranks leave no doubt that all limits are kept,
+/// or that one is missed. False if an interval that it takes is absent.
+bool is_certain(const Validation& validation, const Limits& limits);
 /// The limit for a group by number of ranks; absent for other groups.
 std::optional<double> limit_of(const ErrorSummary& summary, const Limits& limits);
 /// Whether the order of schedules was predicted well enough. Absent without a limit, and if no two

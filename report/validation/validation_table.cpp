@@ -227,6 +227,13 @@ Fields<PhaseError> phase_fields() {
           {"share_of_error", value, &PhaseError::share_of_error}};
 }
 
+/// "4.1 % to 11.7 %", of the median; empty without an interval.
+std::string error_interval(const ErrorSummary& summary) {
+  if (!summary.median_abs_low || !summary.median_abs_high) return "";
+  return fmt::format("{} to {}", percent(*summary.median_abs_low),
+                     percent(*summary.median_abs_high));
+}
+
 /// A group of runs, for the table of errors and for JSON.
 Fields<ErrorSummary> summary_fields(const Limits& limits) {
   using enum Meaning;
@@ -241,6 +248,9 @@ Fields<ErrorSummary> summary_fields(const Limits& limits) {
       {"repeats", value, &ErrorSummary::repeats, "repeats", as::exact},
       {"bias", value, &ErrorSummary::bias, "bias", as::signed_percent},
       {"median_abs", value, &ErrorSummary::median_abs, "median", as::percent},
+      {"median_abs_low", value, &ErrorSummary::median_abs_low},
+      {"median_abs_high", value, &ErrorSummary::median_abs_high},
+      Field<ErrorSummary>::table("95 % interval", error_interval),
       {"p90_abs", value, &ErrorSummary::p90_abs, "90 % within", as::percent},
       {"naive_median_abs", value, &ErrorSummary::naive_median_abs, "naive median", as::percent},
       {"limit", value, limit, "limit", as::percent},
@@ -426,9 +436,10 @@ Table phases_table(const Validation& validation) {
 }
 
 Table errors_table(const Validation& validation, const Limits& limits) {
-  Table table = table_of(summary_fields(limits), validation.summaries);
+  Table table = table_of(filled(for_people(summary_fields(limits)), validation.summaries),
+                         validation.summaries);
   table.title = "Error of the iteration by group, every repeat counted";
-  table.notes = {"bias is the median signed error, median and 90 % are of the absolute error",
+  table.notes = {"bias is the median signed error; median, its interval and 90 % are of the absolute error",
                  "naive: a model that says more ranks take as long as one, on the same runs"};
   for (const std::string& note : validation.notes) table.notes.push_back(note);
   return table;

@@ -176,7 +176,8 @@ TEST(Quality, ComparesRepeatsOfOneVersionAlone) {
   again.measurements[0].axes["repeat"] = "1";
   input.results.push_back(again);
   EXPECT_EQ(result(input, kind), warn);
-  EXPECT_TRUE(contains(text(input, kind), "2 measurements repeated"));
+  EXPECT_TRUE(
+      contains(text(input, kind), "2 measurements made several times, whose times differ by"));
   input.results[1].header.environment.commit = "another";
   EXPECT_FALSE(find(input, kind));
 }
@@ -211,7 +212,35 @@ TEST(Quality, HasABadgeOfTheWorstResultAndItsReasons) {
   input.results[0].measurements[0].status = Status::wrong;
   const Badge doubtful = quality_badge(input);
   EXPECT_EQ(doubtful.word, "Doubtful");
-  EXPECT_EQ(doubtful.reasons, "validity: 1 measurement, 1 wrong.");
+  EXPECT_EQ(doubtful.reasons, "1 measurement, 1 wrong.");
+}
+
+/// Eight trainings on one rank that are off by this share each, of which all but one are unstable.
+ReportInput judged_page(double error) {
+  ReportInput input = page_of({steady()});
+  input.results[0].measurements[0].status = Status::unstable;  // a part, which does not matter
+  std::vector<Measurement> rows(8, samples::e2e({}, {}));
+  for (std::size_t i = 1; i < rows.size(); ++i) rows[i].status = Status::unstable;
+  input.results.push_back(samples::file("e2e", std::move(rows)));
+  input.trained = true;
+  input.validation.runs.resize(8);
+  ErrorSummary summary;
+  summary.ranks = 1;
+  summary.median_abs = error;
+  summary.median_abs_low = error / 2;
+  summary.median_abs_high = error * 2;
+  input.validation.summaries = {summary};
+  return input;
+}
+
+TEST(Quality, SaysWhetherUnstableTrainingsMayChangeTheAnswer) {
+  constexpr auto kind = QualityKind::validity;
+  EXPECT_EQ(text(judged_page(0.2), kind),
+            "8 trainings, 1 ok, 7 unstable, which leaves the answer as it is");
+  EXPECT_EQ(result(judged_page(0.2), kind), warn);
+  EXPECT_EQ(text(judged_page(0.06), kind),
+            "8 trainings, 1 ok, 7 unstable, which may change the answer");
+  EXPECT_EQ(result(judged_page(0.06), kind), fail);
 }
 
 TEST(Quality, NamesTheSmallestDetectableChangeOfAStudy) {

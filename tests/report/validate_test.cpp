@@ -268,6 +268,41 @@ TEST(MachineDifferences, SayWhenTheMachineDoesNotKnow) {
   EXPECT_TRUE(machine_differences(machine, files).empty());
 }
 
+TEST(Validate, RefusesRunsOfDifferentBuildsAndMachines) {
+  std::vector files{samples::file("e2e", {e2e({}, PhaseTimes{})}),
+                    samples::file("e2e", {e2e({"alexnet", 2}, PhaseTimes{})})};
+  files[1].header.environment.libraries["communicator"] = "MPI";
+  files[1].header.environment.libraries["cuDNN"] = "9.1";  // of one backend
+  EXPECT_EQ(validate(fixed_prediction, files).runs.size(), 2U);
+  files[0].header.environment.commit = "old";
+  files[1].header.environment.commit = "new";
+  files[1].header.environment.cpu = "another CPU";
+  try {
+    static_cast<void>(validate(fixed_prediction, files));
+    FAIL() << "two builds in one validation";
+  } catch (const ConfigError& error) {
+    EXPECT_TRUE(contains(error.what(), "differ in their commit, processor (new in "))
+        << error.what();
+    EXPECT_TRUE(contains(error.what(), "compare one with the other")) << error.what();
+  }
+}
+
+TEST(Validate, IsCertainWhereIntervalsExcludeTheLimits) {
+  std::vector<Measurement> rows;
+  for (const char* network : {"a", "b", "c", "d", "e", "f"}) {
+    rows.push_back(e2e({network, 1}, scaled(1.2 + 0.01 * static_cast<double>(rows.size()))));
+  }
+  const Validation far = validate_measured(rows);
+  const ErrorSummary& errors = summary(far, "1 rank");
+  EXPECT_LT(errors.median_abs_low.value(), errors.median_abs);
+  EXPECT_GT(errors.median_abs_high.value(), errors.median_abs);
+  EXPECT_TRUE(is_certain(far, {}));
+  EXPECT_TRUE(is_certain(far, {.one_rank = 0.9}));
+  EXPECT_FALSE(is_certain(far, {.one_rank = errors.median_abs}));
+  rows.pop_back();
+  EXPECT_FALSE(is_certain(validate_measured(rows), {})) << "five runs have no interval";
+}
+
 TEST(Validate, RefusesResultsWithoutTrainingRuns) {
   const std::vector files{samples::file("conv", {samples::timed("conv", {}, {1.0})})};
   EXPECT_THROW(static_cast<void>(validate(fixed_prediction, files)), ConfigError);
