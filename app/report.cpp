@@ -5,6 +5,7 @@
 #include "app/measure/result_files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -28,6 +29,7 @@
 #include "app/history/report_sources.hpp"
 #include "app/options/hardware_options.hpp"
 #include "app/report/answer_kinds.hpp"
+#include "app/report/measured_steps.hpp"
 #include "app/report/next_steps.hpp"
 #include "core/config/config_path.hpp"
 #include "core/system/input_file.hpp"
@@ -100,12 +102,16 @@ std::optional<fs::path> machine_file(const ReportOptions& options) {
   return below.size() == 1 ? std::optional(*below.begin()) : std::nullopt;
 }
 
+ConfigError nothing_found(const std::vector<std::string>& paths) {
+  std::vector<std::string> shown;
+  for (const std::string& path : paths) shown.push_back(escape_for_terminal(path));
+  return ConfigError(fmt::format(
+      "{} {} no results (*.jsonl or *.jsonl.gz), so there is nothing to report on. Name another "
+      "folder, or measure first: dlscale bench conv --suite quick -o FOLDER.",
+      fmt::join(shown, " and "), paths.size() == 1 ? "holds" : "hold"));
+}
+
 ConfigError no_machine(const report::ReportInput& input) {
-  if (input.results.empty()) {
-    return ConfigError(
-        "What was named holds no result file to report on. Measure first, for example with "
-        "dlscale bench conv --suite quick -o FOLDER, or name its folder.");
-  }
   if (report::has_benchmark(input.results, {"e2e"})) {
     return ConfigError(
         "No machine.json is beside the results. Name the file of dlscale calibrate with "
@@ -189,9 +195,10 @@ std::shared_ptr<report::HistoryView> look_at_history(const ReportOptions& option
   return view;
 }
 
-/// A suite's cells and a history have a page even without predictions.
+/// A suite's cells, a history and a study of noise alone have a page even without predictions.
 bool tells_elsewhere(const report::ReportInput& input, const ReportOptions& options) {
-  return (!input.suites.empty() || input.history) && !machine_file(options);
+  const bool noise_alone = input.results.empty() && !input.noise.empty();
+  return (!input.suites.empty() || input.history || noise_alone) && !machine_file(options);
 }
 
 /// Reads the inputs of a page. Without training runs it covers convolutions, the processor and
@@ -202,6 +209,8 @@ report::ReportInput gather_input(const ReportOptions& options) {
   input.suites = read_suites(options.results);
   input.noise = read_noise(options.results);
   input.history = look_at_history(options, input.results);
+  const bool found_other = !input.suites.empty() || !input.noise.empty() || input.history;
+  if (input.results.empty() && !found_other) throw nothing_found(options.results);
   input.trained = !tells_elsewhere(input, options) &&
                   (report::has_benchmark(input.results, {"e2e"}) || !are_of_parts(input, options));
   if (input.trained) add_training(input, options);
@@ -372,6 +381,9 @@ ExitCode write_side_by_side(const ReportOptions& options) {
   report::ReportInput input;
   input.results = all_results(measured_paths(options.results));
   input.side_by_side = report::side_by_side(read_sources(options.results));
+  if (input.results.empty() && input.side_by_side.columns.empty()) {
+    throw nothing_found(options.results);
+  }
   if (input.side_by_side.rows.empty()) {
     throw Error(ExitCode::nothing_measured,
                 "nothing was measured in two of the places named at the same question (network, "
@@ -418,7 +430,8 @@ ExitCode write_report(const ReportOptions& options) {
   }
   report::Page page = report::report_page(input);
   const fs::path machine = machine_file(options).value_or("machine.json");
-  page.next = steps_of_results(input, machine.string(), options.results);
+  page.next = page.kind == "noise" ? steps_of_noise()
+                                   : steps_of_results(input, machine.string(), options.results);
   return write_answer(
       options, page,
       input.trained ? report::summary_document(input) : report::parts_document(input));

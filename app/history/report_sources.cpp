@@ -167,7 +167,7 @@ report::NoiseFinding noise_of(const fs::path& path) {
     const std::string how =
         fmt::format("({}, margin {}, power 0.8)", rule, percent(study.at("margin").get<double>()));
     if (rule.empty()) {
-      finding.sentence = "not told: too few rounds";
+      finding.sentence = "not known, as there are too few rounds";
     } else if (study.at("sees").is_null()) {
       finding.sentence = fmt::format("none up to 50 % in some kernel {}", how);
     } else {
@@ -225,10 +225,16 @@ std::string gate_file(const std::string& path) {
   return "";
 }
 
+/// Whether `dlscale noise` wrote the folder: its rounds are no results to report on.
+bool is_noise_folder(const fs::path& path) {
+  return has_schema(path / "noise.json", "dlscale.noise") &&
+         has_schema(path / "rounds.jsonl", "dlscale.rounds");
+}
+
 std::vector<std::string> measured_paths(const std::vector<std::string>& paths) {
   std::vector<std::string> measured;
   std::ranges::remove_copy_if(paths, std::back_inserter(measured), [](const std::string& path) {
-    return is_prediction_file(path) || is_noise_file(path);
+    return is_prediction_file(path) || is_noise_file(path) || is_noise_folder(path);
   });
   return measured;
 }

@@ -11,7 +11,7 @@ bool is_named(const std::filesystem::path& path, std::string_view extension);
 
 /// Says what to do if a result file cannot be read.
 inline constexpr std::string_view advice_on_results =
-    "Check that it is a result file (*.jsonl, *.jsonl.gz).";
+    "Check the path; results end in .jsonl or .jsonl.gz.";
 
 /// The files below a folder whose names end in one of these, as is_named() says, sorted. Passes
 /// over subfolders that cannot be searched.

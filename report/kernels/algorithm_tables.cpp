@@ -406,9 +406,10 @@ std::string fastest_sentence(std::span<const ResultFile> results) {
 
 std::optional<MostOftenFastest> most_often_fastest(std::span<const ResultFile> results) {
   const Race race = race_of(results);
-  if (race.ordered.empty()) return std::nullopt;
-  const auto& [wins, algorithm] = race.ordered.front();
-  return MostOftenFastest{algorithm, wins, race.all};
+  if (race.all == 0) return std::nullopt;
+  MostOftenFastest most{"", 0, race.ties, race.unknown, race.all};
+  if (!race.ordered.empty()) std::tie(most.wins, most.algorithm) = race.ordered.front();
+  return most;
 }
 
 Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& study) {

@@ -16,13 +16,15 @@ namespace dlscale::report {
 /// that the fastest is only of those.
 std::string fastest_sentence(std::span<const ResultFile> results);
 
-/// The algorithm that is the fastest at most layers, passes and batches.
+/// The algorithm that is alone the fastest at most layers, passes and batches.
 struct MostOftenFastest {
-  std::string algorithm;
+  std::string algorithm;  ///< empty if none is anywhere
   long long wins = 0;
-  long long cases = 0;  ///< all at which any ran
+  long long ties = 0;     ///< cases at which intervals overlap
+  long long unknown = 0;  ///< cases at which one lacks
+  long long cases = 0;    ///< all at which any ran
 };
-/// Absent if no algorithm is the fastest anywhere.
+/// Absent if no algorithm ran.
 std::optional<MostOftenFastest> most_often_fastest(std::span<const ResultFile> results);
 
 /// Each algorithm over all measured cases, with its median speed. Counts the cases at which it ran,

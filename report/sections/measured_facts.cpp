@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/kernels/algorithm_tables.hpp"
+#include "report/kernels/measured_cases.hpp"
 #include "report/results/axes.hpp"
 #include "report/results/rates.hpp"
 
@@ -62,15 +64,27 @@ double or_zero(const std::optional<Rate>& rate) {
   return rate ? rate->si() : 0;
 }
 
+/// "±0.3 %": the interval of the row's median; empty without one.
+std::string interval_of(const Measurement& row) {
+  const auto* series = main_series(row);
+  const bool known = series != nullptr && has_interval(series->second.summary);
+  return known ? interval_text(series->second.summary) : "";
+}
+
+/// "442 GFLOP/s ±0.3 %"; the number alone without an interval.
+std::string with_interval(const std::string& text, const Measurement& row) {
+  const std::string interval = interval_of(row);
+  return interval.empty() ? text + " (no interval)" : text + " " + interval;
+}
+
 /// "avx512, f32, ±0.3 %": the values of axes, and the interval of the row's median.
 std::string detail_of(const Measurement& row, std::initializer_list<const char*> axes) {
   std::vector<std::string> parts;
   for (const char* axis : axes) {
     if (std::string value = axis_or_empty(row, axis); !value.empty()) parts.push_back(value);
   }
-  const auto* series = main_series(row);
-  if (series != nullptr && has_interval(series->second.summary)) {
-    parts.push_back(interval_text(series->second.summary));
+  if (std::string interval = interval_of(row); !interval.empty()) {
+    parts.push_back(std::move(interval));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -85,20 +99,40 @@ void add_trainings(std::vector<Fact>& facts, const ReportInput& input) {
   const std::string rate = significant(found->value, 4) + " images/s";
   facts.push_back(
       {{"Fastest training", rate, detail_of(*found->row, {"network", "schedule"}), Tone::plain},
-       fmt::format("training reaches {}, of {} on {}", rate, axis_or_empty(*found->row, "network"),
+       fmt::format("training reaches {}, of {} on {}", with_interval(rate, *found->row),
+                   axis_or_empty(*found->row, "network"),
                    counted(std::lround(number_of(*found->row, "ranks")), "rank"))});
+}
+
+/// "5 ties": the cases that intervals leave open.
+std::string open_text(const MostOftenFastest& found) {
+  if (found.ties + found.unknown == 0) return "no tie";
+  if (found.unknown == 0) return counted(found.ties, "tie");
+  return fmt::format("{} and {} without intervals", counted(found.ties, "tie"),
+                     counted(found.unknown, "case"));
 }
 
 void add_convolutions(std::vector<Fact>& facts, const ReportInput& input) {
   if (!input.kernels) return;
   const auto found = most_often_fastest(input.results);
   if (!found) return;
+  const std::string open = open_text(*found);
+  if (found->algorithm.empty()) {
+    facts.push_back(
+        {{"Fastest convolution", "not known",
+          fmt::format("{} of {} layers, passes and batches", open, found->cases), Tone::caution},
+         fmt::format("no convolution is alone the fastest: 95 % intervals leave {} in {}", open,
+                     counted(found->cases, "measured case"))});
+    return;
+  }
   facts.push_back(
       {{"Fastest convolution, most often", found->algorithm,
-        fmt::format("at {} of {} layers, passes and batches", found->wins, found->cases),
+        fmt::format("surely at {} of {} layers, passes and batches; {}", found->wins, found->cases,
+                    open),
         Tone::plain},
-       fmt::format("the fastest convolution is {}, at {} of {} measured cases", found->algorithm,
-                   found->wins, found->cases)});
+       fmt::format("the fastest convolution is most often {}, surely at {} of {} by their 95 % "
+                   "intervals, with {}",
+                   found->algorithm, found->wins, counted(found->cases, "measured case"), open)});
 }
 
 void add_messages(std::vector<Fact>& facts, const ReportInput& input) {
@@ -114,17 +148,44 @@ void add_messages(std::vector<Fact>& facts, const ReportInput& input) {
                     fmt::format("{} on {}, {}", to_text(Bytes(number_of(*found->row, "bytes"))),
                                 ranks, detail_of(*found->row, {})),
                     Tone::plain},
-                   fmt::format("an all-reduce on {} reaches {} of bus bandwidth", ranks, rate)});
+                   fmt::format("an all-reduce on {} reaches a bus bandwidth of {}", ranks,
+                               with_interval(rate, *found->row))});
 }
 
+void add_products(std::vector<Fact>& facts, const ReportInput& input) {
+  const auto found =
+      best_of(input, "gemm", [](const Measurement& row) { return or_zero(rates(row).flops); });
+  if (!found) return;
+  const std::string rate = to_text(FlopsPerSecond(found->value));
+  const std::string in = axis_or_empty(*found->row, "dtype");
+  facts.push_back(
+      {{"Matrix products in " + in, rate, detail_of(*found->row, {"backend", "kernel"}),
+        Tone::plain},
+       fmt::format("matrix products in {} reach {}", in, with_interval(rate, *found->row))});
+}
+
+/// The data type of all convolutions by algorithm; empty if they have several, or there are none.
+std::string dtype_of_convolutions(const ReportInput& input) {
+  std::set<std::string> dtypes;
+  for (const Measurement* row : algorithm_rows(input.results)) {
+    dtypes.insert(axis_or_empty(*row, "dtype"));
+  }
+  return dtypes.size() == 1 ? *dtypes.begin() : "";
+}
+
+/// The fastest multiply-adds, in the data type of the convolutions that stand beside them.
 void add_arithmetic(std::vector<Fact>& facts, const ReportInput& input) {
-  const auto found = best_of(input, "peak", [](const Measurement& row) {
-    return axis_or_empty(row, "operation") == "fma" ? or_zero(rates(row).flops) : 0.0;
+  const std::string dtype = dtype_of_convolutions(input);
+  const auto found = best_of(input, "peak", [&dtype](const Measurement& row) {
+    const bool asked = dtype.empty() || axis_or_empty(row, "dtype") == dtype;
+    return asked && axis_or_empty(row, "operation") == "fma" ? or_zero(rates(row).flops) : 0.0;
   });
   if (!found) return;
   const std::string rate = to_text(FlopsPerSecond(found->value));
-  facts.push_back({{"Arithmetic", rate, detail_of(*found->row, {"isa", "dtype"}), Tone::plain},
-                   fmt::format("arithmetic reaches {}", rate)});
+  const std::string in = axis_or_empty(*found->row, "dtype");
+  facts.push_back(
+      {{"Arithmetic in " + in, rate, detail_of(*found->row, {"isa"}), Tone::plain},
+       fmt::format("arithmetic in {} reaches {}", in, with_interval(rate, *found->row))});
 }
 
 /// The bandwidth of the largest arrays, which no cache holds.
@@ -138,7 +199,7 @@ void add_memory(std::vector<Fact>& facts, const ReportInput& input) {
   if (!found) return;
   const std::string rate = to_text(BytesPerSecond(found->value));
   facts.push_back({{"Bandwidth of memory", rate, detail_of(*found->row, {"kernel"}), Tone::plain},
-                   fmt::format("memory passes {}", rate)});
+                   fmt::format("memory passes {}", with_interval(rate, *found->row))});
 }
 
 void add_latency(std::vector<Fact>& facts, const ReportInput& input) {
@@ -150,13 +211,13 @@ void add_latency(std::vector<Fact>& facts, const ReportInput& input) {
   if (!found) return;
   const std::string time = to_text(Seconds(found->value));
   facts.push_back({{"Latency of memory", time, detail_of(*found->row, {"pages"}), Tone::plain},
-                   fmt::format("memory answers in {}", time)});
+                   fmt::format("memory answers in {}", with_interval(time, *found->row))});
 }
 
 std::vector<Fact> facts_of(const ReportInput& input) {
   std::vector<Fact> facts;
-  for (const auto& add :
-       {add_trainings, add_convolutions, add_messages, add_arithmetic, add_memory, add_latency}) {
+  for (const auto& add : {add_trainings, add_convolutions, add_messages, add_products,
+                          add_arithmetic, add_memory, add_latency}) {
     add(facts, input);
   }
   if (facts.size() > 5) facts.resize(5);
@@ -190,9 +251,27 @@ std::string sentence_of_facts(const std::vector<Fact>& facts, const ReportInput&
   return text + ".";
 }
 
+/// The whole page of studies of noise without results.
+Page noise_page(const std::vector<NoiseFinding>& findings) {
+  Page page;
+  page.kind = "noise";
+  const NoiseFinding& first = findings.front();
+  page.question = fmt::format("How small a change does a gate see on {}?", first.machine);
+  page.verdict = fmt::format("Smallest detectable change: {}.", first.sentence);
+  Section section{"noise", "Studies of noise", {}};
+  for (const NoiseFinding& finding : findings) {
+    section.blocks.emplace_back(Paragraph{fmt::format(
+        "{}, {}, {}: {}.", finding.file, finding.machine, finding.date, finding.sentence)});
+  }
+  page.sections = {std::move(section)};
+  return page;
+}
+
 }  // namespace
 
 Page measurement_page(const ReportInput& input) {
+  const bool has_other = !input.results.empty() || !input.suites.empty() || input.history;
+  if (!has_other && !input.noise.empty()) return noise_page(input.noise);
   const std::vector<Fact> facts = facts_of(input);
   Page page;
   page.kind = "measurement";

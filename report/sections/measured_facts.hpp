@@ -5,8 +5,8 @@
 namespace dlscale::report {
 
 /// The first screen of a page of measurements without a training to predict: the best rates of
-/// convolutions, arithmetic, memory, messages and trainings that the results have. Sections and
-/// figures are left empty.
+/// convolutions, matrix products, arithmetic, memory, messages and trainings that the results have.
+/// Sections and figures are left empty. Of studies of noise alone: the whole page, of kind "noise".
 Page measurement_page(const ReportInput& input);
 
 }  // namespace dlscale::report

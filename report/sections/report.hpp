@@ -24,7 +24,8 @@ bool has_benchmark(std::span<const ResultFile> results,
                    std::initializer_list<std::string_view> benchmarks);
 
 /// Whether results are useful without a training run and a machine: convolutions by algorithms,
-/// measurements of a processor, or messages between ranks (in training or separate).
+/// measurements of a processor, matrix products, or messages between ranks (in training or
+/// separate).
 bool tells_of_parts(std::span<const ResultFile> results);
 
 /// All contents of a report.

@@ -283,7 +283,7 @@ bool has_benchmark(std::span<const ResultFile> results,
 
 bool tells_of_parts(std::span<const ResultFile> results) {
   return compares_algorithms(results) ||
-         has_benchmark(results, {"latency", "peak", "comm", profile_benchmark});
+         has_benchmark(results, {"latency", "peak", "comm", "gemm", profile_benchmark});
 }
 
 std::vector<Table> convolution_summary(const ReportInput& input) {

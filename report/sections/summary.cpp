@@ -14,6 +14,7 @@
 #include "report/kernels/processor_tables.hpp"
 #include "report/prediction/iteration_fields.hpp"
 #include "report/results/result_table.hpp"
+#include "report/sections/measured_facts.hpp"
 #include "report/sections/message_sections.hpp"
 #include "report/sections/sections.hpp"
 #include "report/validation/validation_table.hpp"
@@ -228,6 +229,7 @@ Table speedups_table(const ReportInput& input) {
 
 Document parts_document(const ReportInput& input) {
   Document document;
+  document.lead = measurement_page(input).verdict;
   if (input.kernels) {
     document.lead = fastest_sentence(input.results);
     document.tables = convolution_summary(input);

@@ -299,10 +299,11 @@ class Report(ProgramTest):
     def test_nothing_has_none(self):
         empty = self.folder / "empty"
         empty.mkdir()
-        products = self.folder / "gemm.jsonl"
-        measured = run("bench", "gemm", "--backend", BACKEND, "--sizes", "8x8x8", *FEW, "-o", products)
+        updates = self.folder / "update.jsonl"
+        measured = run("bench", "update", "--backend", BACKEND, "--sizes", "4KiB", *FEW, "-o", updates)
         self.assertEqual(measured.returncode, 0, measured.stderr)
-        for results, said in ((empty, "no result file"), (products, "hold nothing that a page shows without one")):
+        for results, said in ((empty, f"{empty} holds no results (*.jsonl or *.jsonl.gz)"), (self.folder / "none", "none cannot be read (No such file or directory). Check the path"),
+                              (updates, "hold nothing that a page shows without one")):
             refused = self.report(results)
             self.assertEqual(refused.returncode, 2, refused.stderr)
             self.assertIn(said, refused.stderr)

@@ -291,7 +291,7 @@ class Suites(Report):
         self.assertEqual(self.run_suite(only, "--name", "refused").returncode, 4)
         made = self.report(only)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertIn("**Doubtful data**: validity: 1 cell failed", self.text())
+        self.assertIn("**Doubtful data**: 1 cell failed", self.text())
 
     def test_a_study_of_noise_tells_the_smallest_change_that_shows(self):
         out = self.folder / "out"
@@ -301,6 +301,9 @@ class Suites(Report):
         (out / "noise.json").write_text(json.dumps(study))
         self.assertEqual(self.report(out).returncode, 0)
         self.assertIn("Smallest detectable change: 3.0 % or more (10 rounds, margin 1.0 %, power 0.8) (this one, 2026-01-01)", self.text())
+        alone = self.report(out / "noise.json")
+        self.assertTrue(alone.stdout.startswith("Smallest detectable change: 3.0 % or more (10 rounds"), alone.stdout + alone.stderr)
+        self.assertIn("# How small a change does a gate see on this one?", self.text())
         (out / "noise.json").write_text('{"schema": "dlscale.noise", "version": 1}')
         self.assert_refused(self.report(out), 2, "noise.json is not a study of noise")
 

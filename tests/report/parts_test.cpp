@@ -381,6 +381,50 @@ TEST(PartsReport, IsForAlgorithmsLatenciesAndPeaks) {
   EXPECT_FALSE(tells_of_parts(std::vector{chosen}));
 }
 
+TEST(PartsReport, SaysTiesOnTheFirstScreen) {
+  ReportInput input = samples::parts_input();
+  const auto verdict_on = [&](std::vector<Measurement> rows) {
+    input.results = {samples::file("conv", std::move(rows))};
+    return report_page(input).verdict;
+  };
+  EXPECT_TRUE(verdict_on({spread("im2col", 1.0, 1.2), spread("fft", 1.1, 1.3)})
+                  .starts_with("No convolution is alone the fastest: 95 % intervals leave 1 tie in "
+                               "1 measured case."));
+  EXPECT_TRUE(
+      verdict_on({spread("im2col", 1.0, 1.2), spread("fft", 1.5, 1.7)})
+          .starts_with("The fastest convolution is most often native im2col, surely at 1 of "
+                       "1 measured case by their 95 % intervals, with no tie."));
+}
+
+TEST(PartsReport, HasArithmeticInTheDataTypeOfTheConvolutions) {
+  ReportInput input = samples::parts_input();
+  ResultFile peaks = samples::peaks();
+  Measurement faster = peaks.measurements.front();
+  faster.axes["dtype"] = "bf16";
+  faster.series["time"] = make_series("s", {std::vector<double>(8, 1e-9)});
+  for (ResultFile& file : input.results) {
+    if (file.header.benchmark == "peak") file.measurements.push_back(faster);
+  }
+  EXPECT_TRUE(contains(report_page(input).verdict, "arithmetic in f32 reaches "))
+      << report_page(input).verdict;
+}
+
+TEST(PartsReport, AnswersForMatrixProductsAndForNoiseAlone) {
+  ReportInput input;
+  input.trained = false;
+  Measurement product =
+      samples::timed("gemm", {{"kernel", "gemm m100 n100 k100 ta0 tb0"}, {"dtype", "f32"}},
+                     std::vector<double>(8, 1e-3));
+  product.work = Work{Flops(2e6), Bytes(1e5)};
+  input.results = {samples::file("gemm", {product})};
+  EXPECT_TRUE(tells_of_parts(input.results));
+  EXPECT_EQ(parts_document(input).lead, "Matrix products in f32 reach 2.00 GFLOP/s ±0.0 %.");
+  input.results.clear();
+  input.noise = {{"noise.json", "a machine", "2026-01-01", "3.0 % or more"}};
+  EXPECT_EQ(parts_document(input).lead, "Smallest detectable change: 3.0 % or more.");
+  EXPECT_EQ(report_page(input).question, "How small a change does a gate see on a machine?");
+}
+
 TEST(PartsReport, TellsTheSameOnTheScreen) {
   const Document document = parts_document(samples::parts_input());
   EXPECT_EQ(document.tables.size(), 5);  // algorithms, answers, and of the processor
