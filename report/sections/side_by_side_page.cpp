@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -160,14 +161,18 @@ Page side_by_side_page(const ReportInput& input) {
   page.question = ranking_question(input.side_by_side.columns);
   page.verdict = ranking_verdict(ranking);
   page.tiles = ranking_tiles(ranking);
-  page.data = quality_badge(input);
-  page.data_section = "quality";
   if (auto figure = ranking_figure(ranking)) {
     page.picture = figure->name;
     page.figures.push_back(std::move(*figure));
   }
-  page.sections = {ranking_section(ranking), side_by_side_section(input), steps_section(input),
-                   quality_section(input),   files_section(input),        raw_section(input)};
+  page.sections = {ranking_section(ranking), side_by_side_section(input)};
+  if (input.results.empty()) return page;  // predictions alone have no data to judge
+  page.data = quality_badge(input);
+  page.data_section = "quality";
+  for (Section& section : std::array{steps_section(input), quality_section(input),
+                                     files_section(input), raw_section(input)}) {
+    page.sections.push_back(std::move(section));
+  }
   return page;
 }
 

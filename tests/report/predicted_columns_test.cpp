@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "report/comparison/side_by_side.hpp"
 #include "report/prediction/prediction_table.hpp"
+#include "report/sections/sections.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
@@ -61,6 +62,15 @@ TEST(SideBySide, GivesEachPredictionOfASweepAColumn) {
   EXPECT_EQ(all.columns,
             (std::vector<std::string>{"p · inter_node=1.00 GB/s", "p · inter_node=2.00 GB/s",
                                       "p · inter_node=4.00 GB/s"}));
+}
+
+TEST(SideBySide, HasNoDataToJudgeOfPredictionsAlone) {
+  ReportInput input;
+  input.side_by_side =
+      side_by_side({{"p", {}, predictions_of(sweep_of_links({1e9, 2e9}).dump(), "p.json")}});
+  EXPECT_FALSE(side_by_side_page(input).data);
+  input.results = {samples::file("e2e", {samples::e2e({}, {})})};
+  EXPECT_TRUE(side_by_side_page(input).data);
 }
 
 /// The sentence that refuses these predictions.
