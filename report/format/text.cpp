@@ -76,23 +76,29 @@ Table without_columns(Table table, const std::vector<std::size_t>& columns) {
   return table;
 }
 
-/// The first rows of a table that limits them, or the first lines of a list, and how many there
-/// are.
-Table first_rows(Table table) {
+std::string said_of(std::size_t shown, std::size_t all, const char* what) {
+  return fmt::format("{} of {} {} are shown; the format markdown has all", shown,
+                     grouped(static_cast<long long>(all)), what);
+}
+
+/// The rows of a table that limits them, or the first lines of a list, and how many there are.
+Table shown_rows(Table table) {
   const bool is_list = table.columns.empty();
   const std::size_t all = is_list ? table.notes.size() : table.rows.size();
-  if (table.most_shown == 0 || all <= table.most_shown) return table;
-  const std::string said =
-      fmt::format("{} of {} {} are shown; the formats {} have all", table.most_shown,
-                  grouped(static_cast<long long>(all)), is_list ? "lines" : "rows",
-                  is_list ? "markdown and json" : "csv and json");
-  if (is_list) {
-    table.notes.resize(table.most_shown);
-    table.notes.push_back(said);
-  } else {
-    table.rows.resize(table.most_shown);
-    table.notes.insert(table.notes.begin(), said);
+  const std::size_t most = table.most_shown > 0 ? table.most_shown : all;
+  if (is_list && all > most) {
+    table.notes.resize(most);
+    table.notes.push_back(said_of(most, all, "lines"));
   }
+  if (is_list || (table.shown.empty() && all <= most)) return table;
+  std::vector<std::vector<Cell>> rows;
+  for (const std::size_t row : table.shown) rows.push_back(std::move(table.rows.at(row)));
+  if (table.shown.empty()) {
+    table.rows.resize(most);
+  } else {
+    table.rows = std::move(rows);
+  }
+  table.notes.insert(table.notes.begin(), said_of(table.rows.size(), all, "rows"));
   return table;
 }
 
@@ -141,7 +147,7 @@ class TextTables {
   }
 
   [[nodiscard]] std::string print(const Table& whole) const {
-    const Table some = first_rows(whole);
+    const Table some = shown_rows(whole);
     const Table table =
         without_columns(some, columns_left_out(some, column_widths(some), terminal_.width));
     std::string out;

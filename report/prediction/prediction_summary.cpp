@@ -138,17 +138,15 @@ std::string exchange_words(const Run& run) {
   return schedule_text(run);
 }
 
-/// Notes that belong below the short table, too: rows that are left out, memory that may be short,
-/// more nodes than the cluster has.
+/// Notes that belong below the short table, too: rows that are left out, more nodes than the
+/// cluster has. The answer's first sentence says where memory may be short.
 std::vector<std::string> warnings(Rows rows) {
   model::Notes found;
   for (const Prediction& row : rows) {
     for (const model::Note& note : row.notes) {
       const bool left_out =
           note.kind == NoteKind::remark && note_text(note).starts_with("left out: ");
-      if (left_out || note.kind == NoteKind::measured_points ||
-          note.kind == NoteKind::memory_short || note.kind == NoteKind::memory_too_small ||
-          note.kind == NoteKind::more_nodes) {
+      if (left_out || note.kind == NoteKind::measured_points || note.kind == NoteKind::more_nodes) {
         found.add(note);
       }
     }
@@ -200,6 +198,7 @@ std::string unlike_line(const std::vector<std::string>& clauses) {
 
 Table summary_table(Rows rows, const PredictionWords& words) {
   Table table = table_of(summary_fields(rows, words), rows);
+  table.shown = told_rows(rows);
   const Prediction& first = rows.front();
   const Run& run = first.run;
   const std::string_view samples = samples_of(first);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,6 +115,7 @@ Table curve_table(Fields<Prediction> fields, std::span<const Prediction> predict
       [&footnotes](const Prediction& row) { return footnotes.mark(row.run.ranks, row.notes); },
       Align::left));
   Table table = table_of(fields, predictions);
+  table.shown = told_rows(predictions);
   table.title = run_title(predictions.front().run, samples_of(predictions.front()));
   table.notes = footnotes.lines(table.rows.size());
   for (std::string& note : basis_notes(predictions)) table.notes.push_back(std::move(note));
@@ -144,6 +148,19 @@ void add(const model::IterationTrace& trace, std::string_view samples, int proce
 
 }  // namespace
 
+std::vector<std::size_t> told_of_ranks(std::span<const int> ranks, std::size_t best) {
+  std::set<std::size_t> told{0, best, ranks.size() - 1};
+  const int most = std::ranges::max(ranks);
+  for (std::int64_t power = 1; power <= most; power *= 2) {
+    std::optional<std::size_t> least;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i] >= power && (!least || ranks[i] < ranks[*least])) least = i;
+    }
+    told.insert(*least);
+  }
+  return {told.begin(), told.end()};
+}
+
 std::string_view samples_of(const Prediction& prediction) {
   return prediction.tokens > 0 ? "sequences" : "images";
 }
@@ -160,6 +177,14 @@ std::string run_title(const Run& run, std::string_view samples) {
       images && run.normalisation == Normalisation::device ? ", pictures normalised there" : "",
       run.launch == Launch::graph ? ", launched as graphs" : "",
       run.fuse_relu ? ", ReLUs fused" : "");
+}
+
+std::vector<std::size_t> told_rows(std::span<const Prediction> rows) {
+  if (rows.size() <= most_on_terminal) return {};
+  std::vector<int> ranks;
+  for (const Prediction& row : rows) ranks.push_back(row.run.ranks);
+  const auto best = std::ranges::max_element(rows, {}, &Prediction::images_per_s);
+  return told_of_ranks(ranks, static_cast<std::size_t>(best - rows.begin()));
 }
 
 std::vector<Table> curve_tables(const Fields<Prediction>& fields,

@@ -24,6 +24,14 @@ std::vector<Table> prediction_tables(std::span<const model::Prediction> predicti
 std::vector<Table> curve_tables(const Fields<model::Prediction>& fields,
                                 std::span<const model::Prediction> predictions);
 
+/// Indices of rows with these numbers of ranks that are shown to people: the first, the last, the
+/// one at `best`, and the least ranks from each power of two. Ascending.
+std::vector<std::size_t> told_of_ranks(std::span<const int> ranks, std::size_t best);
+
+/// The same of predictions of one run, the fastest being the best; empty for so few that all are
+/// shown.
+std::vector<std::size_t> told_rows(std::span<const model::Prediction> rows);
+
 /// "images" or "sequences".
 std::string_view samples_of(const model::Prediction& prediction);
 

@@ -120,7 +120,9 @@ Fields<Prediction> iteration_columns(const Prediction& first) {
   Fields<Prediction> rate = picked(all, {"images_per_s"});
   rate.front().header = fmt::format("{}/s", samples_of(first));
   if (first.sheet_limit) {
-    rate.push_back(F::table("sheet limit", &Prediction::sheet_limit, as::significant<4>));
+    rate.push_back(F::table("sheet limit", [](const Prediction& row) {
+      return row.sheet_limit ? rate_text(*row.sheet_limit) : "–";
+    }));
   }
   return joined<Prediction>(
       {rate, picked(all, {"speedup"}), spared(4, picked(all, {"efficiency"})),
@@ -176,11 +178,30 @@ void add_lines(std::string_view word, const std::vector<std::string>& lines,
       fmt::format("{}{} more (all of them in the format json)", word, lines.size() - most_told));
 }
 
+/// Rows of a large sweep that a terminal shows: the best of some numbers of ranks.
+std::vector<std::size_t> shown_rows(const std::vector<SweepRow>& rows,
+                                    const std::vector<SweepMark>& marks) {
+  if (rows.size() <= most_on_terminal) return {};
+  std::vector<std::size_t> marked;
+  std::vector<int> ranks;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (marks[i] == SweepMark::none) continue;
+    if (marks[i] == SweepMark::of_all) best = marked.size();
+    marked.push_back(i);
+    ranks.push_back(rows[i].prediction.run.ranks);
+  }
+  std::vector<std::size_t> shown = told_of_ranks(ranks, best);
+  for (std::size_t& row : shown) row = marked[row];
+  return shown;
+}
+
 Table sweep_table(const Sweep& sweep, const std::vector<SweepMark>& marks) {
   const Run& run = sweep.rows.front().prediction.run;
   Table table = table_of(people_fields(sweep.rows), marked(sweep.rows, marks));
   table.title = fmt::format("{} on {}, {}, {} per rank", run.network, run.cluster,
                             dtype_name(run.dtype), counted(run.loader_threads, "loader thread"));
+  table.shown = shown_rows(sweep.rows, marks);
   add_lines("", sweep_notes(sweep.rows), table.notes);
   add_lines("left out: ", sweep.left_out, table.notes);
   table.notes.push_back(

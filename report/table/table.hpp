@@ -46,6 +46,9 @@ struct Table {
   std::vector<std::string> notes;  ///< below the table
   /// > 0: the format "table" shows so many rows, or notes of a list, and says how many there are.
   std::size_t most_shown = 0;
+  /// Not empty: the format "table" shows the rows at these indices, ascending, and says how many
+  /// there are.
+  std::vector<std::size_t> shown = {};
 };
 /// Rows that a terminal shows of an answer that may have thousands, the most important first.
 inline constexpr std::size_t most_on_terminal = 40;

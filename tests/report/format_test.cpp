@@ -126,12 +126,17 @@ TEST(TableFormat, ShowsTheFirstRowsOfALongTableAndSaysHowManyThereAre) {
   document.tables = {long_table, list};
   const std::string text = find_format("table").write(document, {});
   EXPECT_TRUE(contains(text,
-                       "2 ms\n  3 of 2,000 rows are shown; the formats csv and json have all\n"
+                       "2 ms\n  3 of 2,000 rows are shown; the format markdown has all\n"
                        "  a note\n"))
       << text;
   EXPECT_TRUE(contains(text, "line 2\n  3 of 2,000 lines are shown; ")) << text;
   EXPECT_FALSE(contains(text, "3 ms")) << text;
-  EXPECT_TRUE(contains(find_format("markdown").write(document, {}), "1999 ms"));
+  document.tables.front().shown = {0, 1999};
+  EXPECT_TRUE(contains(find_format("table").write(document, {}),
+                       "   0 ms\n1999 ms\n  2 of 2,000 rows are shown; "));
+  const std::string markdown = find_format("markdown").write(document, {});
+  EXPECT_TRUE(contains(markdown, "1000 ms")) << "named by the format table";
+  EXPECT_TRUE(contains(markdown, "line 1999"));
 }
 
 TEST(TableFormat, EndsWithWhatToDoNext) {

@@ -33,7 +33,7 @@ TEST(ComparisonTable, ShowsTheLargestChangesFirstAndSaysHowManyRowsThereAre) {
   report.b = "new";
   const std::string text = format::find_format("table").write(comparison_document(report), {});
   EXPECT_TRUE(contains(text, "B (new) against A (old)")) << text;
-  EXPECT_TRUE(contains(text, "40 of 60 rows are shown; the formats csv and json have all")) << text;
+  EXPECT_TRUE(contains(text, "40 of 60 rows are shown; the format markdown has all")) << text;
   EXPECT_TRUE(contains(text, "conv layer=59")) << text;
   EXPECT_FALSE(contains(text, "conv layer=19 ")) << text;
 }

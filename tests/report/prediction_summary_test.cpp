@@ -39,6 +39,17 @@ TEST(PredictionSummary, HasPartsThatAddUpToTheStep) {
   }
 }
 
+TEST(PredictionSummary, ShowsSomeRowsOfManyOnATerminal) {
+  std::vector<model::Prediction> rows(41, samples::curve("alexnet").front());
+  EXPECT_TRUE(summary({rows.begin(), rows.begin() + 40}).shown.empty());
+  for (int i = 0; i < 41; ++i) rows[i].run.ranks = 3 + i;
+  rows[21].images_per_s *= 2;
+  const Table table = summary(rows);
+  EXPECT_EQ(table.rows.size(), 41U);
+  // 3, 4, 8, 16, the best at 24, 32, and the last at 43.
+  EXPECT_EQ(table.shown, (std::vector<std::size_t>{0, 1, 5, 13, 21, 29, 40}));
+}
+
 TEST(PredictionSummary, TellsBothSidesOfTheWidestIntervalOfTheRate) {
   auto rows = samples::curve("alexnet");
   for (model::Prediction& row : rows) {
