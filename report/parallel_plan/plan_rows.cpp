@@ -12,6 +12,7 @@
 #include "core/parallel/plan_text.hpp"
 #include "core/text/numbers.hpp"
 #include "report/table/interval.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -77,7 +78,7 @@ Fields<PlanRow> outcome_fields(bool shows_energy) {
   using enum Meaning;
   constexpr double mega = 1e6;
   const auto seconds_text = [](const PlanRow& row) { return significant(row.seconds(), 4); };
-  const auto rate_text = [](const PlanRow& row) { return significant(row.tokens_per_s(), 4); };
+  const auto tokens_text = [](const PlanRow& row) { return rate_text(row.tokens_per_s()); };
   const auto free = [](const PlanRow& row) { return row.device() - row.need_high; };
   const auto free_text = [free](const PlanRow& row) { return gb(free(row)); };
   const auto joules = [](const PlanRow& row) -> std::optional<double> {
@@ -94,7 +95,7 @@ Fields<PlanRow> outcome_fields(bool shows_energy) {
       {"t_iter_low_s", value, &PlanRow::low},
       {"t_iter_high_s", value, &PlanRow::high},
       F::table("90 % interval", interval_text),
-      {"tokens_per_s", value, &PlanRow::tokens_per_s, "tokens/s", rate_text},
+      {"tokens_per_s", value, &PlanRow::tokens_per_s, "tokens/s", tokens_text},
       {"flop_utilisation", value, &PlanRow::flop_share, "of peak", as::percent},
       {"energy_j", value, joules, shows_energy ? "MJ" : "", energy_text},
       {"memory_bytes", value, &PlanRow::need, "GB",

@@ -17,6 +17,7 @@
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/note_text.hpp"
 #include "report/prediction/prediction_table.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -106,7 +107,7 @@ Fields<Advice> advice_fields(const Explanation& explanation) {
       {"change", key, change_of, "with", as::words},
       {"t_iter_s", value, iteration, "iteration ms", as::milliseconds},
       {"images_per_s", value, rate, fmt::format("{}/s", samples_of(explanation.prediction)),
-       as::significant<4>},
+       [rate](const Advice& advice) { return is_known(advice) ? rate_text(*rate(advice)) : "–"; }},
       {"why_not", remark, [](const Advice& advice) { return text_or_null(advice.why_not); }},
       F::table("gain", gain_cell),
   };

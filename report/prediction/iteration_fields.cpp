@@ -15,6 +15,7 @@
 #include "model/sgd_iter/graph/closed_form.hpp"
 #include "report/prediction/note_text.hpp"
 #include "report/table/interval.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -244,7 +245,8 @@ Fields<Prediction> iteration_fields() {
                  [](const Prediction& row) {
                    return row.closed_form ? std::optional(row.closed_form->total) : std::nullopt;
                  }),
-       {"images_per_s", value, &Prediction::images_per_s, "images/s", as::significant<4>},
+       {"images_per_s", value, &Prediction::images_per_s, "images/s",
+        via(&Prediction::images_per_s, rate_text)},
        {"speedup", value, &Prediction::speedup, "speed-up", predicted_speedup},
        {"speedup_low", value, &Prediction::speedup_low},
        {"speedup_high", value, &Prediction::speedup_high},
