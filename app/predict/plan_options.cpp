@@ -446,6 +446,8 @@ model::PlanQuestion PlanOptions::question(const TrainingValues& values, const st
   if (price > 0) question.price = price;
   question.checked = static_cast<std::size_t>(check);
   question.space = {find_ranks(*this, workers), {}, find_exchanges(*this, values, question.notes)};
+  question.most_ranks = question.space.ranks.back();
+  question.cluster_ranks = workers;
   question.space.global_batch = global_batch.find();
   if (question.space.global_batch) {
     share_out(*question.space.global_batch, question);

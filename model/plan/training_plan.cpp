@@ -60,6 +60,9 @@ class Planner {
   void add_other_shares(const PlanPlace& best, std::vector<PlanNeighbour>& neighbours) const;
   void add_neighbour(const PlanPlace& place, std::string change,
                      std::vector<PlanNeighbour>& neighbours) const;
+  void find_bounds(const PlannedTraining& best, TrainingPlan& plan) const;
+  [[nodiscard]] ChoiceBound ranks_bound(const PlannedTraining& best) const;
+  [[nodiscard]] ChoiceBound batch_bound(const PlannedTraining& best) const;
 
   const Network* network_;
   const Machine* machine_;
@@ -68,6 +71,7 @@ class Planner {
   IterationGrid grid_;
   std::vector<PlannedTraining> best_;        ///< by key
   std::vector<PlannedTraining> quickest_;    ///< by number of ranks; within all limits
+  std::optional<PlannedTraining> beyond_;    ///< the best of those that exceed a limit
   std::map<int, UncertainIteration> alone_;  ///< of one rank, by batch
   MissedLimits missed_;
   std::size_t within_ = 0;
@@ -227,7 +231,10 @@ void Planner::keep_of_ranks(const PlannedTraining& planned) {
 
 void Planner::look_at(const PlannedTraining& planned) {
   missed_.look_at(planned);
-  if (!is_within(planned)) return;
+  if (!is_within(planned)) {
+    if (!beyond_ || is_better(planned, *beyond_)) beyond_ = planned;
+    return;
+  }
   ++within_;
   keep(planned);
   keep_of_ranks(planned);
@@ -325,6 +332,35 @@ std::vector<PlanNeighbour> Planner::neighbours(const PlanPlace& best) const {
   return result;
 }
 
+ChoiceBound Planner::ranks_bound(const PlannedTraining& best) const {
+  const int shared = grid_.space.ranks.back();
+  const int most = std::max(shared, question_->most_ranks);
+  if (best.ranks == most) {
+    return most == question_->cluster_ranks ? ChoiceBound::cluster : ChoiceBound::asked;
+  }
+  return best.ranks == shared ? ChoiceBound::shares : ChoiceBound::objective;
+}
+
+ChoiceBound Planner::batch_bound(const PlannedTraining& best) const {
+  if (grid_.space.global_batch) return ChoiceBound::shares;
+  if (best.batch == grid_.space.batches.back()) return ChoiceBound::asked;
+  PlanPlace larger = best.place;
+  ++larger.batch;
+  return std::isnan(grid_.at(larger)) ? ChoiceBound::memory : ChoiceBound::objective;
+}
+
+void Planner::find_bounds(const PlannedTraining& best, TrainingPlan& plan) const {
+  plan.ranks_bound = ranks_bound(best);
+  plan.batch_bound = batch_bound(best);
+  if (!beyond_ || !is_better(*beyond_, best)) return;
+  plan.beyond_limits = beyond_;
+  if (beyond_->ranks != best.ranks) {
+    plan.ranks_bound = ChoiceBound::limits;
+  } else if (beyond_->batch != best.batch) {
+    plan.batch_bound = ChoiceBound::limits;
+  }
+}
+
 TrainingPlan Planner::find() {
   const PlanSpace& space = grid_.space;
   quickest_.resize(space.ranks.size());
@@ -349,6 +385,7 @@ TrainingPlan Planner::find() {
   apply(best.exchange, plan.run);
   plan.front = front();
   plan.neighbours = neighbours(best.place);
+  find_bounds(best, plan);
   find_intervals(plan);
   plan.configurations = space.size();
   plan.within_limits = within_;
@@ -390,6 +427,24 @@ std::string_view objective_name(Objective objective) {
 
 Objective parse_objective(std::string_view name) {
   return parse_word("thing to plan for", name, all_objectives, objective_name);
+}
+
+std::string_view choice_bound_name(ChoiceBound bound) {
+  switch (bound) {
+    case ChoiceBound::objective:
+      return "objective";
+    case ChoiceBound::asked:
+      return "asked";
+    case ChoiceBound::cluster:
+      return "cluster";
+    case ChoiceBound::shares:
+      return "shares";
+    case ChoiceBound::memory:
+      return "memory";
+    case ChoiceBound::limits:
+      return "limits";
+  }
+  fail_expectation("bound is a ChoiceBound");
 }
 
 std::string_view limits_kept_name(LimitsKept kept) {

@@ -49,6 +49,9 @@ struct PlanQuestion {
   Objective objective = Objective::time;
   std::optional<double> price = {};  ///< > 0, of one rank's device per hour; absent: cost in hours
   std::size_t checked = 3;           ///< ≥ 1: number of the best that are simulated
+  /// The most ranks that were asked for, before shares of a global batch leave any out; ≥ 1.
+  int most_ranks = 1;
+  int cluster_ranks = 1;                ///< ranks that the cluster holds; ≥ 1
   std::vector<std::string> notes = {};  ///< notes on the question, shown with the answer
 };
 
@@ -60,6 +63,17 @@ enum class LimitsKept {
   not_at_all,
 };
 std::string_view limits_kept_name(LimitsKept kept);  ///< "throughout", "as predicted", …
+
+/// The reason why the best training has no more ranks, no larger batch, or no other ones.
+enum class ChoiceBound {
+  objective,  ///< others are worse by the objective
+  asked,      ///< no more were asked for
+  cluster,    ///< the cluster has no more
+  shares,     ///< more ranks cannot share the global batch equally, or it says the batch
+  memory,     ///< the next larger batch does not fit
+  limits,     ///< `beyond_limits` is better, but exceeds a limit
+};
+std::string_view choice_bound_name(ChoiceBound bound);  ///< "objective", "asked", …
 
 /// One configuration of a training.
 struct PlannedTraining {
@@ -111,6 +125,10 @@ struct TrainingPlan {
   /// The Pareto front of time and cost, by time: no other training is both faster and cheaper.
   std::vector<PlannedTraining> front;
   std::vector<PlanNeighbour> neighbours;
+  ChoiceBound ranks_bound = ChoiceBound::objective;
+  ChoiceBound batch_bound = ChoiceBound::objective;
+  /// The best training that exceeds a limit, if it is better than the best within them.
+  std::optional<PlannedTraining> beyond_limits = {};
   std::size_t configurations = 0;  ///< number of configurations in the question
   std::size_t within_limits = 0;
   std::size_t by_form = 0;

@@ -2,13 +2,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -48,22 +49,13 @@ std::string training_sentence(const Json& answer) {
                      days("with_failures_high_s"), price_text(best));
 }
 
-std::string verdict_of_plan(const Json& answer) {
-  const Json& best = answer.at("best").at(0);
-  return fmt::format(
-      "Best by {} on {} with {} is {}: an iteration takes {}, {} tokens/s.{}",
-      answer.at("objective").get<std::string>(), counted(best.at("gpus").get<long long>(), "GPU"),
-      best.at("framework").get<std::string>(), plan_words(best), iteration_text(best),
-      rate_text(best.at("tokens_per_s").get<double>()), training_sentence(answer));
-}
-
 std::vector<Tile> tiles_of_best(const Json& answer) {
   const Json& best = answer.at("best").at(0);
   return {{"Iteration", to_text(Seconds(time_of_plan(best))), iteration_detail(best), Tone::plain},
           {"Throughput", rate_text(best.at("tokens_per_s").get<double>()) + " tokens/s",
            fmt::format("{} sequences an iteration", answer.at("global_batch").dump()), Tone::plain},
           {"FLOP utilisation", percent(best.at("flop_utilisation").get<double>()),
-           best.at("framework").get<std::string>(), Tone::plain},
+           "of the peak of all GPUs", Tone::plain},
           {"Memory of a rank", gigabytes(best.at("memory_bytes").get<double>()),
            fmt::format("at most {}", gigabytes(best.at("memory_high_bytes").get<double>())),
            Tone::plain},
@@ -71,40 +63,108 @@ std::vector<Tile> tiles_of_best(const Json& answer) {
            grouped(answer.at("not_fitting").get<long long>()) + " more do not fit", Tone::plain}};
 }
 
-/// "tensor=2": the keys of a plan and their values, with its framework.
+/// "tensor=2": the keys of a plan and their values, with its framework and GPUs.
 std::vector<std::string> settings_of(const Json& plan) {
   std::vector<std::string> settings;
   std::istringstream text(plan_text(plan) +
-                          ",framework=" + plan.at("framework").get<std::string>());
+                          ",framework=" + plan.at("framework").get<std::string>() +
+                          ",gpus=" + plan.at("gpus").dump());
   for (std::string setting; std::getline(text, setting, ',');) settings.push_back(setting);
   return settings;
 }
 
-/// The plans by the settings in which they differ from each other; keys of most values come first,
-/// so that names that a figure cuts stay distinct.
-std::vector<std::string> names_by_difference(const std::vector<Json>& plans) {
-  std::map<std::string, std::size_t> plans_with;
-  std::map<std::string, std::set<std::string>> values;
-  for (const Json& plan : plans) {
-    for (const std::string& setting : settings_of(plan)) {
-      ++plans_with[setting];
-      values[setting.substr(0, setting.find('='))].insert(setting);
+/// Names plans by the settings in which they differ from each other: "tensor 2, stages 2 × 10,
+/// selective", where a stage has 10 chunks.
+class ShortPlanNames {
+ public:
+  explicit ShortPlanNames(const std::vector<Json>& plans) {
+    std::map<std::string, std::size_t> plans_with;
+    for (const Json& plan : plans) {
+      for (const std::string& one : settings_of(plan)) ++plans_with[one];
+    }
+    for (const auto& [one, count] : plans_with) {
+      if (count < plans.size()) differing_.insert(key_of(one));
+    }
+    differing_.erase("data");  // GPUs over the other degrees
+    if (differing_.contains("chunks")) differing_.erase("schedule");
+    leave_out_details(plans);
+  }
+  /// `chunks`: the words between a number of stages and their chunks.
+  std::string operator()(const Json& plan, const char* chunks = " × ") const {
+    const std::string words = differences(plan, chunks);
+    if (!words.empty()) return words;
+    return differing_.contains("recompute") ? "no recomputation" : plan_words(plan);
+  }
+
+ private:
+  [[nodiscard]] std::string differences(const Json& plan, const char* chunks) const {
+    std::vector<std::string> words;
+    std::string chunks_of;  // the key before, whose words get the chunks
+    for (const std::string& one : settings_of(plan)) {
+      const std::string key = key_of(one);
+      const std::string value = one.substr(one.find('=') + 1);
+      if (!differing_.contains(key)) continue;
+      if (key == "chunks" && chunks_of == "stages") {
+        words.back() += chunks + value;
+      } else {
+        words.push_back(word_of(key) + value);
+      }
+      chunks_of = key;
+    }
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+  /// Leaves out lesser settings as long as the names stay distinct.
+  void leave_out_details(const std::vector<Json>& plans) {
+    const auto names = [&] {
+      std::set<std::string> all;
+      for (const Json& plan : plans) all.insert(differences(plan, " × "));
+      return all.size() - all.count("");
+    };
+    const std::size_t distinct = names();
+    for (const char* key : {"sequence_parallel", "tensor_overlap", "compile", "zero_group", "zero",
+                            "micro_batch", "schedule"}) {
+      if (differing_.erase(key) > 0 && names() < distinct) differing_.insert(key);
     }
   }
-  const auto rank = [&values](const std::string& setting) {
-    return values.at(setting.substr(0, setting.find('='))).size();
-  };
-  std::vector<std::string> names;
-  for (const Json& plan : plans) {
-    std::vector<std::string> settings = settings_of(plan);
-    std::erase_if(settings, [&](const std::string& setting) {
-      return plans_with.at(setting) == plans.size();
-    });
-    std::ranges::stable_sort(settings, std::greater{}, rank);
-    names.push_back(settings.empty() ? plan_text(plan)
-                                     : fmt::format("{}", fmt::join(settings, ", ")));
+  static std::string key_of(const std::string& one) { return one.substr(0, one.find('=')); }
+  static std::string word_of(const std::string& key) {
+    constexpr std::array<std::string_view, 4> as_they_are{"tensor", "context", "stages", "experts"};
+    constexpr std::array<std::string_view, 3> by_value{"recompute", "schedule", "framework"};
+    if (std::ranges::find(as_they_are, key) != as_they_are.end()) return key + " ";
+    if (std::ranges::find(by_value, key) != by_value.end()) return "";
+    if (key == "zero") return "ZeRO ";
+    return key == "gpus" ? "GPUs " : key + "=";
   }
-  return names;
+  std::set<std::string> differing_;
+};
+
+/// Says how many splits the interval cannot tell from the best, and which to take of them.
+std::string alike_sentences(const Json& answer) {
+  const auto alike = answer.at("not_told_apart").get<long long>();
+  const auto others = answer.at("splits").get<long long>() - 1;
+  if (others == 0) return "";
+  if (alike == 0) return " No other split of the GPUs is as fast within that interval.";
+  std::string text =
+      fmt::format(" {} of {} other splits of the GPUs {} as fast within that interval", alike,
+                  others, alike == 1 ? "is" : "are");
+  const Json* leanest = leanest_alike(answer);
+  if (leanest == nullptr) return text + ".";
+  const Json& best = answer.at("best").at(0);
+  const std::vector<Json> both{best, *leanest};
+  return fmt::format("{}; of all plans as fast, {} needs least memory: {} in place of {}.", text,
+                     ShortPlanNames(both)(*leanest, ", chunks "),
+                     gigabytes(leanest->at("memory_bytes").get<double>()),
+                     gigabytes(best.at("memory_bytes").get<double>()));
+}
+
+std::string verdict_of_plan(const Json& answer) {
+  const Json& best = answer.at("best").at(0);
+  return fmt::format("Best by {} on {} with {} is {}: an iteration takes {}, {} tokens/s.{}{}",
+                     answer.at("objective").get<std::string>(),
+                     counted(best.at("gpus").get<long long>(), "GPU"),
+                     best.at("framework").get<std::string>(), plan_words(best),
+                     iteration_text(best), rate_text(best.at("tokens_per_s").get<double>()),
+                     alike_sentences(answer), training_sentence(answer));
 }
 
 /// Time against memory, or against GPUs if their number was part of the search alone.
@@ -121,17 +181,22 @@ std::optional<Figure> front_of_plans(const Json& answer) {
   add(answer.at(by_gpus ? "gpu_front" : "memory_front"));
   const std::size_t front = plans.size();
   add(Json::array({answer.at("best").at(0)}));
+  const ShortPlanNames label(plans);
   if (!by_gpus) add(answer.at("neighbours"));
-  const std::vector<std::string> names = names_by_difference(plans);
+  const ShortPlanNames name(plans);
+  bool has_chunks = false;
   const std::vector<std::string> best = settings_of(answer.at("best").at(0));
   std::vector<figure::ParetoPoint> points;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const double y = by_gpus ? plans[i].at("gpus").get<double>()
                              : 1e-9 * plans[i].at("memory_bytes").get<double>();
-    points.push_back({names[i], time_of_plan(plans[i]), y, settings_of(plans[i]) == best, i < front,
-                      number_in(plans[i], "t_iter_low_s"), number_in(plans[i], "t_iter_high_s")});
+    points.push_back({name(plans[i]), label(plans[i]), time_of_plan(plans[i]), y,
+                      settings_of(plans[i]) == best, i < front, number_in(plans[i], "t_iter_low_s"),
+                      number_in(plans[i], "t_iter_high_s")});
+    has_chunks = has_chunks || points.back().label.find("×") != std::string::npos;
   }
-  return figure::pareto_front(points, {"iteration, s", by_gpus ? "GPUs" : "memory of a rank, GB"});
+  return figure::pareto_front(points, {"iteration, s", by_gpus ? "GPUs" : "memory of a rank, GB",
+                                       has_chunks ? "×: chunks of a stage" : ""});
 }
 
 Table choices_of(const Json& plans, std::string title) {
@@ -192,21 +257,9 @@ std::vector<Section> sections_of(const Json& answer) {
   return sections;
 }
 
-/// A warning where others are as good, as far as the model can say.
-Badge badge_of_plan(const Json& answer) {
-  Badge badge = sheet_badge(answer, answer.at("best").at(0));
-  const auto alike = answer.at("not_told_apart").get<long long>();
-  if (alike > 0) {
-    badge.reasons.pop_back();
-    badge.reasons += fmt::format("; {} of {} other splits are as good within the interval.", alike,
-                                 answer.at("splits").get<long long>() - 1);
-  }
-  return badge;
-}
-
 Page page_of_search(const Json& answer) {
   Page page = parallel_plan_opening(answer);
-  page.data = badge_of_plan(answer);
+  page.data = sheet_badge(answer, answer.at("best").at(0));
   page.data_section = "notes";
   if (auto figure = front_of_plans(answer)) {
     page.picture = figure->name;
@@ -217,6 +270,18 @@ Page page_of_search(const Json& answer) {
 }
 
 }  // namespace
+
+const Json* leanest_alike(const Json& answer) {
+  const Json& best = answer.at("best").at(0);
+  const auto high = number_in(best, "t_iter_high_s");
+  const auto memory = [](const Json& plan) { return plan.at("memory_bytes").get<double>(); };
+  const Json* leanest = &best;
+  for (const Json& plan : answer.at("memory_front")) {
+    const bool is_alike = high && time_of_plan(plan) <= *high;
+    if (is_alike && memory(plan) < memory(*leanest)) leanest = &plan;
+  }
+  return leanest == &best ? nullptr : leanest;
+}
 
 Page parallel_plan_opening(const Json& answer) {
   Page page;

@@ -98,9 +98,7 @@ Tile memory_tile(const Json& plan) {
 /// FLOP utilisation, speed-up over one device, or the gain over data parallelism.
 Tile worth_tile(const Json& plan) {
   if (const auto share = number_in(plan, "model_flop_utilisation")) {
-    const Json& framework = plan.at("framework");
-    return {"FLOP utilisation", percent(*share),
-            framework.is_string() ? framework.get<std::string>() : "", Tone::plain};
+    return {"FLOP utilisation", percent(*share), "of the peak of all devices", Tone::plain};
   }
   if (const auto gain = number_in(plan, "gain")) {
     return {"Gain over data parallelism", significant(*gain, 3) + " ×", "on as many ranks",
@@ -144,7 +142,7 @@ std::optional<Figure> parts_of_plans(const Json& plans) {
   bars.unit = "s";
   bars.factor = 1;
   for (const Json& plan : plans) {
-    figure::StackedBar bar{ranks_text(plan), plan_text(plan)};
+    figure::StackedBar bar{ranks_text(plan), plan_words(plan)};
     bar.low = number_in(plan, "t_iter_low_s");
     bar.high = number_in(plan, "t_iter_high_s");
     bar.total = plan.at("t_iter_s").get<double>();

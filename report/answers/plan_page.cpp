@@ -4,9 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,9 +27,19 @@ namespace {
 
 constexpr double one_hour = 3600;
 
+/// The unit of times about so long.
+struct TimeUnit {
+  explicit TimeUnit(double seconds) : days(seconds >= 48 * one_hour) {}
+  bool days;
+  [[nodiscard]] std::string number(double seconds) const {
+    return significant(seconds / (days ? 24 * one_hour : one_hour), 3);
+  }
+  [[nodiscard]] const char* word() const { return days ? "days" : "h"; }
+};
+
 std::string hours_text(double seconds) {
-  if (seconds < 48 * one_hour) return significant(seconds / one_hour, 3) + " h";
-  return significant(seconds / (24 * one_hour), 3) + " days";
+  const TimeUnit unit(seconds);
+  return fmt::format("{} {}", unit.number(seconds), unit.word());
 }
 
 /// The settings of a choice beside ranks, batch and schedule: "buckets of 2.00 MiB", "2 servers".
@@ -71,51 +85,239 @@ std::optional<double> time_at(const Json& one, const char* end) {
   return training_time(one) * *iteration / planned;
 }
 
-/// "3.31 h to 5.16 h"; empty without an interval.
+/// "3.31 to 5.16 h"; empty without an interval.
 std::string training_interval(const Json& one) {
   const auto low = time_at(one, "t_iter_low_s");
   const auto high = time_at(one, "t_iter_high_s");
-  return low && high ? from_to(hours_text(*low), hours_text(*high)) : "";
+  const TimeUnit unit(training_time(one));
+  return low && high
+             ? fmt::format("{} {}", from_to(unit.number(*low), unit.number(*high)), unit.word())
+             : "";
 }
 
 bool has_price(const Json& plan) {
   return number_in(plan.at("best").at(0), "cost").has_value();
 }
 
+/// The cost, or the hours of ranks without a price. Both grow in proportion to the time.
+double expense(const Json& one) {
+  const auto cost = number_in(one, "cost");
+  return cost ? *cost : one.at("rank_hours").get<double>();
+}
+
+std::string expense_text(double amount) {
+  return amount < 1000 ? significant(amount, 3) : rate_text(amount);
+}
+
+/// "93.2 to 138"; empty without an interval.
+std::string expense_interval(const Json& one) {
+  const auto low = time_at(one, "t_iter_low_s");
+  const auto high = time_at(one, "t_iter_high_s");
+  if (!low || !high) return "";
+  const auto at = [&one](double time) {
+    return expense_text(expense(one) * time / training_time(one));
+  };
+  return fmt::format("{} to {}", at(*low), at(*high));
+}
+
+/// ", at a cost of 119 (93.2 to 138)", or in hours of ranks where they decide; empty where neither
+/// was asked for.
+std::string expense_clause(const Json& plan) {
+  const Json& best = plan.at("best").at(0);
+  const bool price = has_price(plan);
+  if (!price && plan.at("question").at("objective") != "cost") return "";
+  const std::string interval = expense_interval(best);
+  return fmt::format(", {} {}{}{}", price ? "at a cost of" : "in", expense_text(expense(best)),
+                     price ? "" : " hours of ranks",
+                     interval.empty() ? "" : fmt::format(" ({})", interval));
+}
+
+std::string superlative(const Json& plan) {
+  const Json& objective = plan.at("question").at("objective");
+  if (objective == "cost") return "Cheapest";
+  return objective == "efficiency" ? "Most efficient" : "Fastest";
+}
+
+/// The first of these options that the answer was asked by, as it was typed; else `other`.
+std::string asked_option(const Json& plan, std::initializer_list<const char*> names,
+                         const char* other) {
+  const auto options = plan.find("options");
+  if (options == plan.end()) return other;
+  for (const char* name : names) {
+    if (options->contains(name)) return fmt::format("--{}", name);
+  }
+  return other;
+}
+
+/// The limit that the training exceeds.
+std::string exceeded_limit(const Json& one, const Json& plan) {
+  const Json& question = plan.at("question");
+  const auto exceeds = [&question](const char* limit, double amount) {
+    const auto most = number_in(question, limit);
+    return most && amount > *most;
+  };
+  if (exceeds("time_limit_s", training_time(one))) {
+    return asked_option(plan, {"time-limit"}, "the time limit");
+  }
+  return exceeds("budget", expense(one))
+             ? asked_option(plan, {"budget"}, "the budget")
+             : asked_option(plan, {"max-global-batch"}, "the largest global batch");
+}
+
+/// "16 ranks would be faster, but exceed --budget".
+std::string beyond_limits_clause(const Json& plan, const std::string& choice) {
+  const Json& question = plan.at("question");
+  const Json& objective = question.at("objective");
+  const char* better = objective == "cost"   ? "cost less"
+                       : objective == "time" ? "be faster"
+                                             : "be more efficient";
+  return fmt::format("{} would {}, but exceed {}", choice, better,
+                     exceeded_limit(plan.at("beyond_limits"), plan));
+}
+
+/// "--max-ranks allows no more (the cluster has 16)": why the best has so many.
+std::string ranks_clause(const Json& plan) {
+  const Json& question = plan.at("question");
+  const auto bound = plan.at("ranks_bound_by").get<std::string>();
+  if (bound == "cluster") return "the cluster has no more ranks";
+  if (bound == "asked") {
+    return fmt::format("{} allows no more (the cluster has {})",
+                       asked_option(plan, {"max-ranks", "ranks"}, "the choice of ranks"),
+                       question.at("cluster_ranks").dump());
+  }
+  if (bound == "shares") {
+    return fmt::format("more ranks cannot share the global batch of {} equally",
+                       question.at("global_batch").dump());
+  }
+  if (bound == "limits") {
+    const auto ranks = plan.at("beyond_limits").at("ranks").get<long long>();
+    return beyond_limits_clause(plan, counted(ranks, "rank"));
+  }
+  const Json& objective = question.at("objective");
+  return objective == "cost"   ? "more ranks cost more"
+         : objective == "time" ? "more ranks are slower"
+                               : "more ranks are less efficient";
+}
+
+/// "the memory holds no larger batch"; empty where others are worse, or ranks say it.
+std::string batch_clause(const Json& plan) {
+  const auto bound = plan.at("batch_bound_by").get<std::string>();
+  if (bound == "memory") return "the memory holds no larger batch of those tried";
+  if (bound == "asked")
+    return asked_option(plan, {"batch"}, "the default of batches") + " allows no larger one";
+  if (bound != "limits") return "";
+  return beyond_limits_clause(plan, "batches of " + plan.at("beyond_limits").at("batch").dump());
+}
+
+/// Why the best has so many ranks and this batch, and whether it may exceed a limit.
+std::string bounds_sentences(const Json& plan) {
+  std::string ranks = ranks_clause(plan);
+  ranks.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(ranks.front())));
+  const std::string batch = batch_clause(plan);
+  const bool may_exceed = plan.at("best").at(0).at("limits_kept") == "as predicted";
+  return fmt::format("{}{}.{}", ranks, batch.empty() ? "" : "; " + batch,
+                     may_exceed ? " At the slow end of its interval it exceeds a limit." : "");
+}
+
 std::string plan_verdict(const Json& plan) {
   const Json& best = plan.at("best").at(0);
   const std::string interval = training_interval(best);
-  const std::string price =
-      has_price(plan) ? fmt::format(", at a cost of {}", significant(*number_in(best, "cost"), 4))
-                      : "";
-  return fmt::format("On {} with {} samples each, schedule {}: {} epochs take {}{}{}.",
-                     counted(best.at("ranks").get<long long>(), "rank"), best.at("batch").dump(),
+  return fmt::format("{} on {} with {} samples each, schedule {}: {} epochs take {}{}{}. {}",
+                     superlative(plan), counted(best.at("ranks").get<long long>(), "rank"),
+                     best.at("batch").dump(),
                      with_settings(best.at("schedule").get<std::string>(), best),
                      epochs_text(best.at("epochs").get<double>()), hours_text(training_time(best)),
-                     interval.empty() ? "" : fmt::format(" (90 % interval {})", interval), price);
+                     interval.empty() ? "" : fmt::format(" (90 % interval {})", interval),
+                     expense_clause(plan), bounds_sentences(plan));
+}
+
+/// The other single choices that the interval of the best cannot tell from it, and all of them.
+Tile alike_tile(const Json& plan) {
+  const Json& best = plan.at("best").at(0);
+  const auto high = time_at(best, "t_iter_high_s");
+  const Json& others = plan.at("neighbours");
+  const bool by_time = plan.at("question").at("objective") == "time";
+  const auto is_alike = [&](const Json& one) {
+    const double ratio =
+        by_time ? training_time(one) / training_time(best) : expense(one) / expense(best);
+    return high && one.at("within_limits").get<bool>() && ratio <= *high / training_time(best);
+  };
+  return {
+      "Single changes as good",
+      fmt::format("{} of {}", std::count_if(others.begin(), others.end(), is_alike), others.size()),
+      "within the 90 % interval", Tone::plain};
+}
+
+/// The limits of the search, and how surely the best keeps to them.
+std::optional<Tile> limits_tile(const Json& plan) {
+  const Json& question = plan.at("question");
+  std::vector<std::string> limits;
+  if (const auto time = number_in(question, "time_limit_s")) {
+    limits.push_back("time ≤ " + hours_text(*time));
+  }
+  for (const auto& [key, what] :
+       {std::pair("budget", "cost"), std::pair("max_global_batch", "global batch")}) {
+    if (const auto most = number_in(question, key)) {
+      limits.push_back(fmt::format("{} ≤ {:.10g}", what, *most));
+    }
+  }
+  if (limits.empty()) return {};
+  const Json& kept = plan.at("best").at(0).at("limits_kept");
+  return Tile{"Limits kept", kept.is_string() ? kept.get<std::string>() : "as predicted",
+              fmt::format("{}", fmt::join(limits, ", ")), Tone::plain};
 }
 
 std::vector<Tile> plan_tiles(const Json& plan) {
   const Json& best = plan.at("best").at(0);
+  const auto ninety = [](const std::string& interval) {
+    return interval.empty() ? "no interval" : interval + " (90 %)";
+  };
+  const auto tried = fmt::format("{} of {} choices", plan.at("within_limits").dump(),
+                                 plan.at("configurations").dump());
   std::vector<Tile> tiles{
-      {"Time to train", hours_text(training_time(best)),
-       training_interval(best).empty() ? "no interval" : training_interval(best) + " (90 %)",
+      {"Time to train", hours_text(training_time(best)), ninety(training_interval(best)),
        Tone::plain},
-      {"Hours of ranks", significant(best.at("rank_hours").get<double>(), 4),
-       has_price(plan) ? fmt::format("cost {}", significant(*number_in(best, "cost"), 4)) : "",
-       Tone::plain},
+      {has_price(plan) ? "Cost" : "Hours of ranks", expense_text(expense(best)),
+       ninety(expense_interval(best)), Tone::plain},
       {"Throughput", rate_text(best.at("images_per_s").get<double>()) + " samples/s",
        fmt::format("efficiency {}", percent(best.at("efficiency").get<double>())), Tone::plain},
-      {"Choices within the limits", plan.at("within_limits").dump(),
-       fmt::format("of {} tried", plan.at("configurations").dump()), Tone::plain}};
-  if (best.at("limits_kept").is_string()) {
-    tiles.push_back({"Limits kept", best.at("limits_kept").get<std::string>(),
-                     "of the interval of the time", Tone::plain});
-  }
+      {"Ranks", best.at("ranks").dump(),
+       fmt::format("the cluster has {}; {} fit", plan.at("question").at("cluster_ranks").dump(),
+                   tried),
+       Tone::plain}};
+  const auto limits = limits_tile(plan);
+  tiles.push_back(limits ? *limits : alike_tile(plan));
   return tiles;
 }
 
+/// Names a choice by its ranks, and by what else differs from choice to choice of the front.
+class ShortNames {
+ public:
+  explicit ShortNames(const Json& plan) {
+    for (const char* list : {"front", "best"}) {
+      for (const Json& one : plan.at(list)) {
+        batches_.insert(one.at("batch").get<long long>());
+        exchanges_.insert(exchange(one));
+        if (std::string_view(list) == "best") break;  // only the first has a label
+      }
+    }
+  }
+  std::string operator()(const Json& one) const {
+    std::string text = counted(one.at("ranks").get<long long>(), "rank");
+    if (batches_.size() > 1) text += fmt::format(", batch {}", one.at("batch").dump());
+    return exchanges_.size() > 1 ? text + ", " + exchange(one) : text;
+  }
+
+ private:
+  static std::string exchange(const Json& one) {
+    return with_settings(one.at("schedule").get<std::string>(), one);
+  }
+  std::set<long long> batches_;
+  std::set<std::string> exchanges_;
+};
+
 std::optional<Figure> front_figure(const Json& plan) {
+  const ShortNames label(plan);
   const bool price = has_price(plan);
   std::vector<figure::ParetoPoint> points;
   const auto add = [&](const Json& one, bool front) {
@@ -123,7 +325,7 @@ std::optional<Figure> front_figure(const Json& plan) {
     const std::string name = choice_name(one);
     const auto known = std::ranges::find(points, name, &figure::ParetoPoint::name);
     if (!y || known != points.end()) return;
-    points.push_back({name, training_time(one) / one_hour, *y, false, front});
+    points.push_back({name, label(one), training_time(one) / one_hour, *y, false, front});
     const auto low = time_at(one, "t_iter_low_s");
     const auto high = time_at(one, "t_iter_high_s");
     if (!low || !high) return;
@@ -192,14 +394,24 @@ Items plan_notes(const Json& plan) {
   return items;
 }
 
+Badge badge_of_plan(const Json& plan) {
+  const Json& best = plan.at("best").at(0);
+  const Json& notes = best.at("notes");
+  const bool sheets = std::ranges::any_of(
+      notes, [](const Json& note) { return note.at("kind") == "sheet_kernels"; });
+  const char* basis = is_measured(plan)
+                          ? "data sheets and published trainings, moved by your measured points"
+                      : sheets ? "data sheets and published trainings; nothing was measured here"
+                               : "measured or fitted parts, as the notes say";
+  return interval_badge(
+      basis, "the time",
+      {training_time(best), time_at(best, "t_iter_low_s"), time_at(best, "t_iter_high_s")});
+}
+
 Page page_of_plan(const Json& plan) {
   Page page = plan_opening(plan);
   const Items notes = plan_notes(plan);
-  const bool simulated = plan.at("by_simulation").get<long long>() > 0;
-  page.data = usable_data(fmt::format("iterations are predicted {}; the sections say what from.",
-                                      simulated ? "by simulation"
-                                                : "by closed forms, and the best by "
-                                                  "simulation"));
+  page.data = badge_of_plan(plan);
   page.data_section = "notes";
   if (auto figure = front_figure(plan)) {
     page.picture = figure->name;

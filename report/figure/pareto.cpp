@@ -19,7 +19,8 @@ bool has_whisker(const ParetoPoint& point) {
   return (point.front || point.best) && point.x_low && point.x_high;
 }
 
-Frame frame_of(const std::vector<ParetoPoint>& points) {
+/// `room`: px that labels take on the right.
+Frame frame_of(const std::vector<ParetoPoint>& points, double room) {
   const auto [low, high] = std::ranges::minmax_element(points, {}, &ParetoPoint::y);
   double left = points.front().x;
   double right = left;
@@ -30,7 +31,7 @@ Frame frame_of(const std::vector<ParetoPoint>& points) {
   }
   const double room_x = std::max((right - left) * 0.1, 0.02 * right);
   const double room_y = std::max((high->y - low->y) * 0.1, 0.02 * high->y);
-  return frame_in({76, 14, figure_width - 76 - 130, 270},
+  return frame_in({76, 14, figure_width - 76 - room, 270},
                   {std::max(0.0, left - room_x), right + room_x},
                   {std::max(0.0, low->y - room_y), high->y + room_y});
 }
@@ -53,24 +54,49 @@ void draw_front(Canvas& canvas, const Frame& frame, const std::vector<ParetoPoin
   if (line.size() > 1) canvas.lines(line, "s0 wide");
 }
 
-/// Names beside the points, the best first; a name that would touch another is left out.
-void draw_names(Canvas& canvas, const Frame& frame, std::vector<ParetoPoint> points) {
-  std::ranges::stable_sort(points, std::greater{}, &ParetoPoint::best);
-  std::vector<Point> taken;
+/// The most labels that fit beside the drawing.
+constexpr std::size_t most_labels = 10;
+
+/// The points that get labels: the best, and points of the front by x, its ends among them.
+std::vector<const ParetoPoint*> labelled(const std::vector<ParetoPoint>& points) {
+  std::vector<const ParetoPoint*> front;
+  std::vector<const ParetoPoint*> shown;
   for (const ParetoPoint& point : points) {
-    if (!point.front && !point.best) continue;
-    const bool right =
-        point.x >
-        frame.x.low + 0.7 * (frame.x.high - frame.x.low);  // keeps the name in the drawing
-    const Point at{frame.x.at(point.x) + (right ? 6 : 9), frame.y.at(point.y) - 7};
-    const bool touches = std::ranges::any_of(taken, [&at](const Point& other) {
-      return std::abs(other.y - at.y) < 15 && std::abs(other.x - at.x) < 240;
-    });
-    if (touches) continue;
-    canvas.text(at, cut_to_width(point.name, 30), right ? Anchor::end : Anchor::start,
-                point.best ? "bold" : "");
-    taken.push_back(at);
+    if (point.best) {
+      shown.push_back(&point);
+    } else if (point.front) {
+      front.push_back(&point);
+    }
   }
+  std::ranges::sort(front, {}, &ParetoPoint::x);
+  const std::size_t count = std::min(front.size(), most_labels - shown.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    shown.push_back(front[count > 1 ? i * (front.size() - 1) / (count - 1) : 0]);
+  }
+  return shown;
+}
+
+/// Width of the column of labels, px.
+double room_of(const std::vector<const ParetoPoint*>& labelled) {
+  constexpr double most = 280;
+  double widest = 0;
+  for (const ParetoPoint* point : labelled) {
+    widest = std::max(widest, glyph * static_cast<double>(display_width(point->label)));
+  }
+  return std::min(most, widest + 20);
+}
+
+/// Names in a column beside the drawing, each with a line from its point.
+void draw_names(Canvas& canvas, const Frame& frame, const std::vector<const ParetoPoint*>& shown) {
+  std::vector<SideLabel> labels;
+  for (const ParetoPoint* point : shown) {
+    labels.push_back({{frame.x.at(point->x), frame.y.at(point->y)},
+                      point->label,
+                      "dash",
+                      point->best ? "bold" : "",
+                      point->name});
+  }
+  draw_side_labels(canvas, {frame.x.to, 0, figure_width - frame.x.to, frame.y.from}, labels);
 }
 
 Table numbers_of(const std::vector<ParetoPoint>& points, const ParetoAxes& axes) {
@@ -98,9 +124,11 @@ Table numbers_of(const std::vector<ParetoPoint>& points, const ParetoAxes& axes)
 std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const ParetoAxes& axes) {
   if (points.size() < 2) return {};
   Canvas canvas(figure_width, 330);
-  const Frame frame = frame_of(points);
+  const std::vector<const ParetoPoint*> shown = labelled(points);
+  const Frame frame = frame_of(points, room_of(shown));
   draw_axes(canvas, frame, linear_ticks(frame.x), linear_ticks(frame.y),
             axes.x + " (lower is better)", axes.y + " (lower is better)");
+  draw_names(canvas, frame, shown);
   for (const ParetoPoint& point : points) draw_whisker(canvas, frame, point);
   draw_front(canvas, frame, points);
   for (const ParetoPoint& point : points) {
@@ -110,10 +138,10 @@ std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const
                               significant(point.y, 4), axes.y));
     if (point.best) canvas.circle(at, 8, "hollow s1");
   }
-  draw_names(canvas, frame, points);
   const std::string title = fmt::format(
-      "Choices: the line joins those that no other beats in both, the ring is the best{}",
-      std::ranges::any_of(points, has_whisker) ? "; whiskers: 90 % interval" : "");
+      "Choices: the line joins those that no other beats in both, the ring is the best{}{}",
+      std::ranges::any_of(points, has_whisker) ? "; whiskers: 90 % interval" : "",
+      axes.words.empty() ? "" : "; " + axes.words);
   const std::string alt =
       fmt::format("{} against {} for {}. The table of numbers says the same.", axes.y, axes.x,
                   counted(static_cast<long long>(points.size()), "choice"));

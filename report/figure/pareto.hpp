@@ -9,7 +9,8 @@ namespace dlscale::report::figure {
 
 /// A choice, with two numbers that should both be small.
 struct ParetoPoint {
-  std::string name;  ///< "16 ranks, batch 128"
+  std::string name;   ///< "16 ranks, batch 128, bucketed"
+  std::string label;  ///< beside the drawing, in up to 35 characters: "16 ranks"
   double x = 0;
   double y = 0;
   bool best = false;                 ///< by the objective
@@ -22,11 +23,12 @@ struct ParetoPoint {
 struct ParetoAxes {
   std::string x;
   std::string y;
+  std::string words = {};  ///< what signs in labels mean; may be empty
 };
 
 /// "front": choices by two numbers. A line joins the front, a ring marks the best, whiskers show
-/// intervals of the front, and names stand beside points where there is room. Absent without two
-/// points.
+/// intervals of the front, and the best and at most 9 points of the front have their label. Absent
+/// without two points.
 std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const ParetoAxes& axes);
 
 }  // namespace dlscale::report::figure

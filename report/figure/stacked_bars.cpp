@@ -20,7 +20,7 @@ constexpr double group_row = 22;
 constexpr double top = 36;
 constexpr double left_of_bars = 96;
 constexpr double right_of_bars = 128;
-constexpr double label_gap = 10;
+constexpr double label_gap = 18;
 
 double sum_of(const StackedBar& bar) {
   double sum = 0;

@@ -258,11 +258,6 @@ std::vector<std::string> search_notes(const ParallelPlanAnswer& answer) {
         numbers_text(search.unfit), search.unfit == std::vector{1} ? "GPU" : "GPUs"));
   }
   add_slow_end(search, notes);
-  if (search.alike > 0) {
-    notes.push_back(fmt::format(
-        "the model cannot tell the best from {} of {}, which lie within its 90 % interval",
-        counted(static_cast<long long>(search.alike), "other split"), search.splits - 1));
-  }
   notes.push_back(
       fmt::format("sp: sequence_parallel; ×: chunks; GB: of the rank that needs most; GB free: at "
                   "its high end; "

@@ -19,6 +19,7 @@
 #include "report/prediction/iteration_fields.hpp"
 #include "report/prediction/note_text.hpp"
 #include "report/table/interval.hpp"
+#include "report/table/run_words.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -123,7 +124,7 @@ Fields<PlannedTraining> outcome_fields(const TrainingPlan& plan) {
       {"t_iter_high_s", value, end_of(&model::IterationInterval::high)},
       F::table("90 % interval", iteration_interval),
       {"images_per_s", value, &PlannedTraining::images_per_s, fmt::format("{}/s", plan.samples),
-       as::significant<4>},
+       via(&PlannedTraining::images_per_s, rate_text)},
       {"efficiency", value, &PlannedTraining::efficiency, "efficiency", planned_efficiency},
       {"efficiency_low", value, end_of_efficiency(&model::QuantityInterval::low)},
       {"efficiency_high", value, end_of_efficiency(&model::QuantityInterval::high)},
@@ -376,7 +377,14 @@ Json question_object(const model::PlanQuestion& question) {
           {"global_batch", value_of(question.space.global_batch)},
           {"notes", question.notes},
           {"max_global_batch", value_of(limits.global_batch)},
+          {"most_ranks", question.most_ranks},
+          {"cluster_ranks", question.cluster_ranks},
           {"cost_per_rank_hour", value_of(question.price)}};
+}
+
+Json beyond_limits(const TrainingPlan& plan) {
+  if (!plan.beyond_limits) return nullptr;
+  return list_of(training_fields(plan), std::vector{*plan.beyond_limits}).at(0);
 }
 
 Json plan_object(const TrainingPlan& plan) {
@@ -392,6 +400,9 @@ Json plan_object(const TrainingPlan& plan) {
           {"simulated_because", plan.why_simulated},
           {"left_out_for_memory", plan.left_out},
           {"left_out_for_servers", plan.too_few},
+          {"ranks_bound_by", model::choice_bound_name(plan.ranks_bound)},
+          {"batch_bound_by", model::choice_bound_name(plan.batch_bound)},
+          {"beyond_limits", beyond_limits(plan)},
           {"best", list_of(best_fields(plan), plan.best)},
           {"front", list_of(training_fields(plan), plan.front)},
           {"neighbours", list_of(neighbour_fields(plan), plan.neighbours)}};

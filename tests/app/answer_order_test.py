@@ -27,7 +27,7 @@ ANSWERS = [
     (STAGES, r"^By .* on 8 ranks, an iteration takes .* \(90 % interval "),
     (["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--parallel", "micro_batch=1"], "^Does not fit: by .* on 64 ranks, "),
     ([*STAGES, "--memory"], None),
-    (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--epochs", 90, "--batch", "64,128"], r"epochs take .* \(90 % interval .* to .*\)\."),
+    (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--epochs", 90, "--batch", "64,128"], r"^Fastest on \d+ ranks .* epochs take .* \(90 % interval .* to .*\)\. The cluster has no more ranks"),
     (["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 8, "--parallel", "tensor=2,stages=1"], r"^Best by time on 8 GPUs .* data=4, tensor=2.* an iteration takes .*\(90 % interval "),
     (["compare", "tests/golden/input/google-a.json", "tests/golden/input/google-b.json"], "^regressed"),
 ]

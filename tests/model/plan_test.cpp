@@ -350,6 +350,22 @@ TEST_F(Plans, KeepToTheirLimits) {
   for (const PlannedTraining& one : plan().front) EXPECT_LE(one.cost, *question_.limits.budget);
 }
 
+TEST_F(Plans, SayWhyTheyHaveNoMoreRanksAndNoLargerBatch) {
+  question_.most_ranks = 32;
+  const TrainingPlan most = plan();
+  EXPECT_EQ(most.ranks_bound, ChoiceBound::asked);
+  question_.cluster_ranks = 32;
+  EXPECT_EQ(plan().ranks_bound, ChoiceBound::cluster);
+  question_.objective = Objective::cost;
+  EXPECT_EQ(plan().ranks_bound, ChoiceBound::objective);
+  question_.limits.time = 1.5 * most.best.front().planned.time;
+  EXPECT_EQ(plan().ranks_bound, ChoiceBound::limits);
+  question_.limits = {};
+  question_.space = {{8, 16}, {128, 256}, five_schedules(), 2048};
+  question_.objective = Objective::time;
+  EXPECT_EQ(plan().ranks_bound, ChoiceBound::shares);
+}
+
 TEST_F(Plans, SayWhichLimitIsMissedByHowMuch) {
   const TrainingPlan unlimited = plan();
   const Seconds quickest = unlimited.best.front().planned.time;

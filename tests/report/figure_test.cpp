@@ -327,7 +327,8 @@ TEST(Gantt, DrawsABoxInEachWindowThatHasIt) {
 }
 
 TEST(ParetoFront, ShowsTheIntervalsOfItsChoices) {
-  std::vector<ParetoPoint> points{{"cheap", 8, 1, false, true}, {"quick", 2, 3, true, true}};
+  std::vector<ParetoPoint> points{{"cheap, slow", "cheap", 8, 1, false, true},
+                                  {"quick, dear", "quick", 2, 3, true, true}};
   const ParetoAxes axes{"time, h", "hours of ranks"};
   EXPECT_FALSE(contains(pareto_front(points, axes)->title, "90 % interval"));
   points.front().x_low = 7;
@@ -337,6 +338,20 @@ TEST(ParetoFront, ShowsTheIntervalsOfItsChoices) {
   EXPECT_TRUE(contains(figure->title, "whiskers: 90 % interval"));
   EXPECT_EQ(cell(figure->data, 0, "90 % interval"), "7.000 to 11.00");
   EXPECT_EQ(cell(figure->data, 1, "90 % interval"), "–");
+}
+
+TEST(ParetoFront, LabelsEachPointUpToAColumn) {
+  std::vector<ParetoPoint> points;
+  for (int i = 1; i <= 40; ++i) {
+    points.push_back({std::to_string(i), fmt::format("choice {}", i), 1.0 * i, 50.0 - i, i == 20});
+  }
+  const auto all = [&points] { return pareto_front(points, {"x", "y"})->svg; };
+  EXPECT_EQ(count(all(), ">choice "), 10U);
+  for (const char* label : {">choice 1<", ">choice 20<", ">choice 40<"}) {
+    EXPECT_EQ(count(all(), label), 1U) << label;
+  }
+  points.erase(points.begin() + 8, points.end());
+  EXPECT_EQ(count(all(), ">choice "), 8U);
 }
 
 TEST(Roofline, HasAPanelAPassAndAMarkAKernelBelowTheCeilings) {
