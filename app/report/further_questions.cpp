@@ -52,6 +52,16 @@ NextStep search(const std::string& reason, AskedOptions asked) {
   return {reason, asked.command("plan")};
 }
 
+/// The same training with what fits the memory: the largest batch, or a plan by which ranks share
+/// it if a rank can hold no batch. Absent without such plans.
+std::optional<NextStep> what_fits(AskedOptions asked, int largest_batch, bool has_plans) {
+  if (largest_batch == 0 && !has_plans) return {};
+  if (largest_batch == 0) return search("Search the plans by which ranks share it:", asked);
+  asked.leave_out("global-batch");
+  asked.set("batch", fmt::format("{}", largest_batch));
+  return NextStep{"Take the largest batch that fits:", asked.command("predict")};
+}
+
 /// The plan of the answer that fits best, else one that does not fit and a search of others.
 std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const Json& answer) {
   const Json& plans = answer.at("plans");
@@ -101,6 +111,10 @@ std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const Json& 
   if (!asked->has("global-batch")) asked->set("batch", fmt::format("{}", run.batch));
   if (asked->has("schedule")) asked->set("schedule", run.schedule);
   std::vector<NextStep> steps{what_shortens(*asked, run.bound), what_it_keeps(*asked)};
+  if (run.largest_batch) {
+    const auto cure = what_fits(*asked, *run.largest_batch, run.samples == "SEQUENCES");
+    if (cure) steps.insert(steps.begin(), *cure);
+  }
   if (!run.cluster.empty() && !asked->has("measured")) {
     steps.push_back({fmt::format("Narrow the interval by a rate that was measured on one rank; "
                                  "write it in place of {}:",
@@ -115,13 +129,13 @@ std::vector<NextStep> steps_of_planned_run(const Json& answer) {
   std::optional<AskedOptions> asked = AskedOptions::of(answer);
   if (!asked || asked->has("measured")) return {};
   const Json& best = answer.at("best").at(0);
-  asked->leave_out("global-batch");
   asked->set("ranks", best.at("ranks").dump());
-  asked->set("batch", best.at("batch").dump());
+  if (!asked->has("global-batch")) asked->set("batch", best.at("batch").dump());
   asked->set("schedule", best.at("schedule").get<std::string>());
   for (const char* name : {"synchronisation", "servers", "sharding", "transport"}) {
     const Json& value = best.at(name);
-    if (!value.is_null()) {
+    const bool is_usual = value == "all_reduce" && !asked->has(name);
+    if (!value.is_null() && !is_usual) {
       asked->set(name, value.is_string() ? value.get<std::string>() : value.dump());
     }
   }
@@ -143,7 +157,9 @@ std::vector<NextStep> steps_of_parallel_run(const Json& answer) {
     steps.push_back(what_shortens(asked));
   }
   steps.push_back(what_it_keeps(asked));
-  steps.push_back(search("Search the other plans:", asked));
+  const bool does_fit = best.at("fits") == "yes";
+  steps.insert(does_fit ? steps.end() : steps.begin(),
+               search(does_fit ? "Search the other plans:" : "Search the plans that fit:", asked));
   return steps;
 }
 
@@ -155,9 +171,16 @@ std::vector<NextStep> steps_of_parallel_plan(const Json& answer) {
   if (answer.at("frameworks").size() != 1 || !asked.has("framework")) {
     asked.set("framework", best.at("framework").get<std::string>());
   }
-  return {{"See where the time of the best goes:", asked.command("predict")},
-          {"See what would shorten it:", asked.command("predict", "explain")},
-          what_it_keeps(asked)};
+  std::vector<NextStep> steps{{"See where the time of the best goes:", asked.command("predict")},
+                              what_it_keeps(asked)};
+  if (const Json* leanest = report::leanest_alike(answer)) {
+    asked.set("parallel", leanest->at("plan").get<std::string>());
+    asked.set("framework", leanest->at("framework").get<std::string>());
+    steps.push_back({"See the leanest plan that is as fast:", asked.command("predict")});
+  } else {
+    steps.push_back({"See what would shorten it:", asked.command("predict", "explain")});
+  }
+  return steps;
 }
 
 std::vector<NextStep> steps_of_memory(const Json& answer) {

@@ -22,6 +22,8 @@ struct SuggestedRun {
   std::string samples;  ///< "IMAGES", "SEQUENCES": in place of a number
   int ranks = 1;
   int batch = 1;
+  /// Where its memory is short: the largest batch that fits, 0 if none does.
+  std::optional<int> largest_batch = {};
 };
 
 /// A page about an answer in JSON without its next steps, and the answer for the screen and for

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -19,6 +17,7 @@
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/answers/parallel_words.hpp"
+#include "report/answers/prediction_verdict.hpp"
 #include "report/figure/speedup_lines.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/prediction/iteration_fields.hpp"
@@ -141,175 +140,8 @@ const Json& fastest(const Json& rows) {
   return *std::max_element(rows.begin(), rows.end(), slower);
 }
 
-std::string samples_of(const Json& row) {
-  const auto tokens = row.find("tokens_per_s");
-  return tokens != row.end() && tokens->is_number() ? "sequences" : "images";
-}
-
-std::string ranks_of(const Json& row) {
-  return counted(json_count<int>(row.at("run").at("ranks"), "ranks"), "rank");
-}
-
 std::string word_of(const Json& row, const char* key) {
   return row.at("run").at(key).get<std::string>();
-}
-
-/// "81.2 ms to 124 ms"; empty without an interval.
-std::string iteration_interval(const Json& row) {
-  const auto low = number_in(row, "t_iter_low_s");
-  const auto high = number_in(row, "t_iter_high_s");
-  if (!low || !high) return "";
-  return from_to(to_text(Seconds(*low)), to_text(Seconds(*high)));
-}
-
-double iteration_of(const Json& row) {
-  return row.at("time").at("t_iter_s").get<double>();
-}
-
-/// Samples a second on so many ranks.
-struct RateOfRanks {
-  int ranks = 1;
-  double rate = 0;
-  std::optional<double> low = {};
-  std::optional<double> high = {};
-  /// "456 images/s (90 % interval 382 to 545)".
-  [[nodiscard]] std::string text(const std::string& samples) const {
-    const std::string ends =
-        low && high ? fmt::format("90 % interval {} to {}", rate_text(*low), rate_text(*high))
-                    : "no interval";
-    return fmt::format("{} {}/s ({})", rate_text(rate), samples, ends);
-  }
-};
-
-/// Whether even the high end of `one` is below the low end of `other`.
-bool is_surely_slower(const RateOfRanks& one, const RateOfRanks& other) {
-  return one.high && other.low && *one.high < *other.low;
-}
-
-RateOfRanks rate_of_ranks(const Json& row) {
-  const double rate = row.at("images_per_s").get<double>();
-  const auto at = [&](const char* end) -> std::optional<double> {
-    const auto time = number_in(row, end);
-    if (!time || !(*time > 0)) return {};
-    return rate * iteration_of(row) / *time;
-  };
-  return {json_count<int>(row.at("run").at("ranks"), "ranks"), rate, at("t_iter_high_s"),
-          at("t_iter_low_s")};
-}
-
-/// The fastest row for each number of ranks over the links of `best`, by ranks.
-std::vector<RateOfRanks> rates_by_ranks(const Json& rows, const Json& best) {
-  const auto links_of = [](const Json& row) { return row.value("inter_node", Json(nullptr)); };
-  const Json links = links_of(best);
-  std::map<int, RateOfRanks> fastest;
-  for (const Json& row : rows) {
-    if (links_of(row) != links) continue;
-    const RateOfRanks one = rate_of_ranks(row);
-    const auto [known, is_first] = fastest.try_emplace(one.ranks, one);
-    if (!is_first && one.rate > known->second.rate) known->second = one;
-  }
-  std::vector<RateOfRanks> rates;
-  for (const auto& [ranks, one] : fastest) rates.push_back(one);
-  return rates;
-}
-
-/// The fastest number of ranks of those that more ranks surely slow down, and the first of these.
-std::optional<std::pair<RateOfRanks, RateOfRanks>> slow_down(
-    const std::vector<RateOfRanks>& rates) {
-  const RateOfRanks* from = nullptr;
-  std::optional<double> least_high;
-  for (auto one = rates.rbegin(); one != rates.rend(); ++one) {
-    const bool slows = least_high && one->low && *least_high < *one->low;
-    if (slows && (from == nullptr || one->rate > from->rate)) from = &*one;
-    if (one->high) least_high = std::min(least_high.value_or(*one->high), *one->high);
-  }
-  if (from == nullptr) return {};
-  const auto slower = std::find_if(rates.begin(), rates.end(), [from](const RateOfRanks& one) {
-    return one.ranks > from->ranks && is_surely_slower(one, *from);
-  });
-  return std::pair(*from, *slower);
-}
-
-/// Says what more ranks than the fastest number bring, or where else they slow a training down;
-/// empty if the rate grows with the ranks.
-std::string scaling_sentence(const std::vector<RateOfRanks>& rates, const RateOfRanks& top,
-                             const std::string& samples) {
-  const auto more =
-      std::ranges::upper_bound(rates, top.ranks, std::ranges::less(), &RateOfRanks::ranks);
-  if (more == rates.end()) {
-    const auto drop = slow_down(rates);
-    if (!drop) return "";
-    return fmt::format(" From {} to {} ranks it slows down: from {} to {}.", drop->first.ranks,
-                       drop->second.ranks, drop->first.text(samples), drop->second.text(samples));
-  }
-  const auto is_slower = [&top](const RateOfRanks& one) { return is_surely_slower(one, top); };
-  if (std::all_of(more, rates.end(), is_slower)) {
-    return fmt::format(" More ranks slow it down: {} reach {}.", more->ranks, more->text(samples));
-  }
-  const auto slower = std::find_if(more, rates.end(), is_slower);
-  if (slower != rates.end()) {
-    return fmt::format(" {} ranks slow it down, to {}.", slower->ranks, slower->text(samples));
-  }
-  return fmt::format(" {} ranks reach {}, which may be as fast.", more->ranks, more->text(samples));
-}
-
-/// The choices of `best` in which rows differ: " with 64 images each, schedule bucketed".
-std::string choices_of(const Json& rows, const Json& best) {
-  std::string text;
-  const auto add = [&](const char* object, const char* key, auto words) {
-    const auto value_of = [&](const Json& row) {
-      const auto found = row.find(object);
-      return found == row.end() || found->is_null() ? Json(nullptr) : found->value(key, Json());
-    };
-    const Json own = value_of(best);
-    const auto differs = [&](const Json& row) { return value_of(row) != own; };
-    if (own.is_null() || std::none_of(rows.begin(), rows.end(), differs)) return;
-    text += words(own);
-  };
-  add("run", "batch", [&](const Json& batch) {
-    return fmt::format(" with {} {} each", batch.dump(), samples_of(best));
-  });
-  for (const char* key : {"schedule", "synchronisation", "sharding"}) {
-    add("run", key,
-        [key](const Json& word) { return fmt::format(", {} {}", key, word.get<std::string>()); });
-  }
-  add("run", "bucket_bytes", [](const Json& bytes) {
-    return fmt::format(", buckets of {}", to_text(Bytes(bytes.get<double>())));
-  });
-  add("run", "servers",
-      [](const Json& servers) { return ", " + counted(servers.get<long long>(), "server"); });
-  add("inter_node", "bandwidth_bytes_per_s", [](const Json& rate) {
-    return fmt::format(", {} between nodes", to_text(BytesPerSecond(rate.get<double>())));
-  });
-  add("inter_node", "latency_s", [](const Json& latency) {
-    return fmt::format(", start-up {}", to_text(Seconds(latency.get<double>())));
-  });
-  return text;
-}
-
-/// ", slower than one rank (132 images/s)" if even the high end of the speed-up is below 1.
-std::string slower_clause(const Json& row, const std::string& samples) {
-  const auto high = number_in(row, "speedup_high");
-  if (!high || *high >= 1) return "";
-  const double alone = row.at("images_per_s").get<double>() / row.at("speedup").get<double>();
-  return fmt::format(", slower than one rank ({} {}/s)", rate_text(alone), samples);
-}
-
-std::string prediction_verdict(const Json& rows, const Json& best) {
-  const std::vector<RateOfRanks> rates = rates_by_ranks(rows, best);
-  const RateOfRanks top = rate_of_ranks(best);
-  const std::string samples = samples_of(best);
-  const std::string rate = fmt::format("{} {}/s", rate_text(top.rate), samples);
-  const std::string place = ranks_of(best) + choices_of(rows, best);
-  const std::string slower = slower_clause(best, samples);
-  const std::string opening = rates.back().ranks > top.ranks
-                                  ? fmt::format("Fastest on {}: {}{},", place, rate, slower)
-                                  : fmt::format("{} on {}{}:", rate, place, slower);
-  const std::string interval = iteration_interval(best);
-  return fmt::format("{} an iteration takes {}{}, bound by {}.{}", opening,
-                     to_text(Seconds(iteration_of(best))),
-                     interval.empty() ? "" : fmt::format(" (90 % interval {})", interval),
-                     best.at("bound").get<std::string>(), scaling_sentence(rates, top, samples));
 }
 
 std::vector<Tile> prediction_tiles(const Json& row) {
@@ -412,6 +244,18 @@ Page page_of_predictions(const Json& answer) {
   return page;
 }
 
+/// The largest batch that fits where the row's memory is short, 0 if none does; empty if it fits.
+std::optional<int> largest_batch(const Json& row) {
+  for (const Json& note : row.at("notes")) {
+    const auto kind = note.at("kind").get<std::string>();
+    if (kind == "memory_too_small") return 0;
+    if (kind == "memory_short" && note.contains("largest_batch")) {
+      return json_count<int>(note.at("largest_batch"), "largest_batch");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Page prediction_opening(const Json& answer) {
@@ -471,7 +315,8 @@ SuggestedRun suggested_run(const Json& answer) {
           row.at("bound").get<std::string>(),
           samples_of(row) == "images" ? "IMAGES" : "SEQUENCES",
           json_count<int>(run.at("ranks"), "ranks"),
-          json_count<int>(run.at("batch"), "batch")};
+          json_count<int>(run.at("batch"), "batch"),
+          largest_batch(row)};
 }
 
 AnswerPage prediction_page(const std::string& text, const std::string& file) {

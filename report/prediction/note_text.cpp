@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -350,7 +351,11 @@ std::string note_text(const model::Note& note) {
 Json notes_object(const std::vector<model::Note>& notes) {
   Json list = Json::array();
   for (const model::Note& note : notes) {
-    list.push_back({{"kind", words_of_note(note.kind).name}, {"text", note_text(note)}});
+    Json& object =
+        list.emplace_back(Json{{"kind", words_of_note(note.kind).name}, {"text", note_text(note)}});
+    if (note.kind == model::NoteKind::memory_short) {
+      object["largest_batch"] = std::get<std::int64_t>(note.values.at(3).value);
+    }
   }
   return list;
 }
