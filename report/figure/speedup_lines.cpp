@@ -176,12 +176,15 @@ Table numbers_of(Lines lines) {
   return table;
 }
 
-std::vector<Tick> rank_ticks(Lines lines) {
+/// A tick for each number of ranks, or round ones where there are many.
+std::vector<Tick> rank_ticks(Lines lines, const Scale& scale) {
   std::vector<int> ranks;
   for (const SpeedupLine& line : lines) {
     for (const SpeedupPoint& point : line.points) ranks.push_back(point.ranks);
   }
-  return count_ticks(ranks);
+  constexpr std::size_t most_ticks = 24;
+  std::vector<Tick> ticks = count_ticks(ranks);
+  return ticks.size() > most_ticks ? decade_ticks(scale) : ticks;
 }
 
 }  // namespace
@@ -192,7 +195,7 @@ std::optional<Figure> speedup_lines(Lines lines) {
   if (shown.empty() || std::ranges::any_of(shown, is_short)) return {};
   Canvas canvas(figure_width, 350);
   const Frame frame = frame_of(shown);
-  draw_axes(canvas, frame, rank_ticks(shown), decade_ticks(frame.y), "ranks",
+  draw_axes(canvas, frame, rank_ticks(shown, frame.x), decade_ticks(frame.y), "ranks",
             "speed-up (higher is better)");
   draw_takeover(canvas, frame, shown.front());
   const double from = std::max(frame.x.low, frame.y.low);

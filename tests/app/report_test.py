@@ -162,7 +162,7 @@ class Predictions(Report):
     @staticmethod
     def times_of(answer):
         """The times of iterations of an answer in JSON, wherever they stand in its rows."""
-        rows = answer.get("plans") or answer.get("predictions") or answer.get("rows") or answer.get("best") or []
+        rows = answer.get("plans") or answer.get("predictions") or answer.get("rows") or answer.get("best", []) + answer.get("memory_front", [])
         return [row["time"]["t_iter_s"] if "time" in row else row["t_iter_s"] for row in rows]
 
     def test_next_commands_ask_about_the_same_training(self):

@@ -293,6 +293,16 @@ TEST(StackedBars, LabelTheirPartsDirectlyWithoutOverlap) {
   EXPECT_FALSE(stacked_bars({"none", "Title", "time, ms", "", {{"no time"}}}));
 }
 
+TEST(SpeedupLines, HaveRoundTicksForManyRanks) {
+  std::vector<SpeedupLine> lines{{"", {}}};
+  for (int ranks = 1; ranks <= 60; ++ranks) lines.front().points.push_back({ranks, 0.9 * ranks});
+  const std::string many = speedup_lines(lines)->svg;
+  EXPECT_TRUE(contains(many, ">20</text>"));
+  EXPECT_FALSE(contains(many, ">3</text>"));
+  lines.front().points.resize(6);
+  EXPECT_TRUE(contains(speedup_lines(lines)->svg, ">3</text>"));
+}
+
 TEST(SpeedupLines, SayWhereCommunicationTakesOver) {
   std::vector<SpeedupLine> lines{{"", {{1, 1.0}, {2, 1.9}, {4, 3.0}, {8, 3.5}}}};
   EXPECT_FALSE(contains(speedup_lines(lines)->svg, "communication takes over"));
