@@ -150,7 +150,7 @@ class Matrix(CellsTest):
         self.assertEqual(len(self.rows()), 4)
 
     def test_what_goes_wrong_with_one_is_a_row_and_not_the_end(self):
-        endless = "bench gemm --backend reference --sizes 64x64x64 --precision 1e-9 --max-time 1000 -o {result}"
+        endless = "bench gemm --backend reference --sizes 256x256x256 --precision 1e-9 --max-time 1000 -o {result}"
         self.suite(many(1), cell("option", "bench gemm --nope -o {result}"),
                    cell("hangs", endless, timeout=2), cell("nothing", GEMM + " --sizes 8x8x8 --benchmark_filter=none"))
         result = self.run_cells()
@@ -169,7 +169,7 @@ class Matrix(CellsTest):
         self.assertNotEqual(self.rows()["option"]["seconds"], rows["option"]["seconds"])
 
     def test_a_cell_that_crashes_is_a_row(self):
-        endless = "bench gemm --backend reference --sizes 64x64x64 --precision 1e-9 --max-time 1000 -o {result}"
+        endless = "bench gemm --backend reference --sizes 256x256x256 --precision 1e-9 --max-time 1000 -o {result}"
         self.suite(cell("endless", endless), many(1))
         process = start("run", self.folder / "suite.yaml", "-o", self.out, "--name", "endless")
         for each in self.wait_for_cell(process):

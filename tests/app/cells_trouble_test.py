@@ -12,7 +12,7 @@ import time
 from cells_test import CellsTest, cell, many
 from program import main, run, start
 
-ENDLESS = "bench gemm --backend reference --sizes 64x64x64 --precision 1e-9 --max-time 1000 -o {result}"
+ENDLESS = "bench gemm --backend reference --sizes 256x256x256 --precision 1e-9 --max-time 1000 -o {result}"
 
 # The command of a job runs to its end while it is submitted.
 SBATCH = """

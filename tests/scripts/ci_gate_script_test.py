@@ -235,7 +235,7 @@ class RealProgram(CheckoutTest):
         self.assertIn("1 points of 1 runs were added to", done.stdout)
         self.assertTrue((self.checkout / "results" / "local" / "perf-history" / "series").is_dir())
         results = self.checkout / "results" / "local" / "nightly"
-        self.assertTrue((results / "check.md").read_text().startswith("<!-- dlscale -->\nnot judged: "))
+        self.assertTrue((results / "check.md").read_text().startswith("<!-- dlscale -->\nNot judged: "))
         self.assertIn('tests="1" failures="0" errors="0" skipped="1"', (results / "check.xml").read_text())
 
     def test_a_night_is_committed_to_the_branch_that_the_history_is_a_work_tree_of(self):
