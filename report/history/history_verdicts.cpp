@@ -116,7 +116,8 @@ std::string quiet_sentence(const CheckReport& report, const std::string& series)
       fmt::format("No new regression{} in {}{}", improvements_text(new_changes(report)), series,
                   young > 0 ? fmt::format(", of which {} are too new to judge", young) : "");
   if (const auto seen = smallest_change(report)) {
-    text += fmt::format("; a change of {} or more would have been seen", percent(seen->most));
+    text += fmt::format("; a change of {} or more would have been seen{}", percent(seen->most),
+                        report.series.size() > 1 ? " in each" : "");
   }
   return text;
 }

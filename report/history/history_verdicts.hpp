@@ -57,7 +57,8 @@ std::string commits_text(const regression::history::CheckReport& report);
 
 /// The answer of a check, a sentence without its full stop: "1 regression in 4 series over 24
 /// commits: +7.2 % (95 % interval +6.8 % to +7.3 %) at commit 1616 of 2026-01-16, of NAME", or "No
-/// new regression in 4 series over 24 commits; a change of 2.5 % or more would have been seen".
+/// new regression in 4 series over 24 commits; a change of 2.5 % or more would have been seen
+/// in each".
 std::string history_answer(const regression::history::CheckReport& report);
 
 /// One row for each judged series (phases are not judged): the newest value, and its verdict by the

@@ -77,7 +77,10 @@ std::vector<Tile> tiles_of(const HistoryView& view) {
   return tiles;
 }
 
-/// Doubts about the points: lost and incomplete ones.
+/// The largest change that may hide in good data. Regressions of single digits are what most look for.
+constexpr double most_hidden = 0.1;
+
+/// Doubts about the points: lost, incomplete, young and noisy ones.
 Badge data_of(const HistoryView& view) {
   const history::CheckReport& report = view.report;
   const std::string points =
@@ -90,6 +93,11 @@ Badge data_of(const HistoryView& view) {
   const long long young = states(view, SeriesState::new_baseline);
   if (2 * young > std::ssize(report.series)) {
     return usable_data(fmt::format("{}; {} of the series are too new to judge.", points, young));
+  }
+  const auto seen = smallest_change(report);
+  if (seen && seen->most > most_hidden) {
+    return usable_data(
+        fmt::format("{}; noise hides changes of less than {}.", points, percent(seen->most)));
   }
   return good_data(points + ".");
 }

@@ -132,9 +132,20 @@ TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
                         "would have been seen.",
                         percent(judged.highest / judged.level - 1)));
   EXPECT_EQ(page.tone, Tone::good);
+  EXPECT_EQ(page.data->word, "Good") << page.data->reasons;
   EXPECT_EQ(page.tiles.back().name, "Smallest change that it shows");
   EXPECT_EQ(page.next.at(0).command, "add RESULTS");
   EXPECT_EQ(page.next.at(1).command, "check");
+}
+
+TEST_F(HistoryPage, OfNoisySeriesSaysWhichChangesMayHide) {
+  for (int commit = 1; commit <= 24; ++commit) {
+    add(commit, commit, 1e-3 * (1 + 0.03 * (commit * 7 % 10)));
+  }
+  const Page page = history_page(view({}));
+  EXPECT_EQ(page.data->word, "Usable") << page.verdict;
+  EXPECT_TRUE(contains(page.data->reasons, "noise hides changes of less than"))
+      << page.data->reasons;
 }
 
 TEST_F(HistoryPage, SaysThatNothingCanBeJudgedOfTooFewCommits) {
