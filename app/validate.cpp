@@ -252,7 +252,8 @@ ExitCode validate(const ValidateOptions& options) {
   const report::Validation validation = report::validate(machine, files);
   const ExitCode verdict = report::exit_code(validation, options.limits);
   report::Document document = report::validation_document(validation, options.limits);
-  document.next = steps_of_validation(verdict, options.machine, options.results, files);
+  document.next = steps_of_validation(verdict, report::is_certain(validation, options.limits),
+                                      options.machine, options.results, files);
   options.output.write(document);
   return verdict;
 }

@@ -221,11 +221,16 @@ std::vector<NextStep> steps_of_side_by_side(const std::vector<std::string>& sour
            fmt::format("dlscale report {} -o page", shell_word(sources.front()))}};
 }
 
-std::vector<NextStep> steps_of_validation(ExitCode verdict, const std::string& machine,
+std::vector<NextStep> steps_of_validation(ExitCode verdict, bool is_certain,
+                                          const std::string& machine,
                                           const std::vector<std::string>& results,
                                           std::span<const ResultFile> files) {
   const std::string folders = shell_line(results);
   std::vector<NextStep> steps;
+  if (!is_certain) {
+    steps.push_back({"More or steadier trainings would decide it. See what makes this machine noisy:",
+                     "dlscale doctor"});
+  }
   if (verdict == ExitCode::ok) {
     steps.push_back({"Predict other networks, batches and numbers of ranks by the same machine:",
                      fmt::format("dlscale predict --network resnet50 --machine {} --ranks 1..64:x2",
@@ -249,7 +254,8 @@ std::vector<NextStep> steps_of_results(const report::ReportInput& input, const s
          fmt::format("dlscale run {} -o {}", shell_word(suite.suite), shell_word(suite.folder))});
   }
   if (input.trained) {
-    std::ranges::move(steps_of_validation(exit_code(input.validation, input.limits), machine,
+    std::ranges::move(steps_of_validation(exit_code(input.validation, input.limits),
+                                          is_certain(input.validation, input.limits), machine,
                                           results, input.results),
                       std::back_inserter(steps));
     return steps;

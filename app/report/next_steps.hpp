@@ -26,7 +26,8 @@ std::vector<report::NextStep> steps_of_side_by_side(const std::vector<std::strin
 
 /// For training runs of these results that were held against predictions by a machine file.
 /// `files` are of the folders `results`.
-std::vector<report::NextStep> steps_of_validation(ExitCode verdict, const std::string& machine,
+std::vector<report::NextStep> steps_of_validation(ExitCode verdict, bool is_certain,
+                                                  const std::string& machine,
                                                   const std::vector<std::string>& results,
                                                   std::span<const ResultFile> files);
 
