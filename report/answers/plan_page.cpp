@@ -117,7 +117,7 @@ std::string expense_interval(const Json& one) {
   const auto at = [&one](double time) {
     return expense_text(expense(one) * time / training_time(one));
   };
-  return fmt::format("{} to {}", at(*low), at(*high));
+  return from_to(at(*low), at(*high));
 }
 
 /// ", at a cost of 119 (93.2 to 138)", or in hours of ranks where they decide; empty where neither
@@ -399,10 +399,9 @@ Badge badge_of_plan(const Json& plan) {
   const Json& notes = best.at("notes");
   const bool sheets = std::ranges::any_of(
       notes, [](const Json& note) { return note.at("kind") == "sheet_kernels"; });
-  const char* basis = is_measured(plan)
-                          ? "data sheets and published trainings, moved by your measured points"
-                      : sheets ? "data sheets and published trainings; nothing was measured here"
-                               : "measured or fitted parts, as the notes say";
+  const bool measured = is_measured(plan);
+  const std::string basis = measured || sheets ? basis_of_sheets(measured)
+                                               : "measured or fitted parts, as the notes say";
   return interval_badge(
       basis, "the time",
       {training_time(best), time_at(best, "t_iter_low_s"), time_at(best, "t_iter_high_s")});
