@@ -232,7 +232,7 @@ void prepare_runner(BenchOptions& options, const bench::Context& context, const 
   };
 }
 
-/// What to do after a run: measure again what is unstable, rather than go on with it.
+/// The commands after a run: they measure again what is unstable, rather than go on with it.
 std::vector<report::NextStep> next_steps(const BenchOptions& options, const Tally& tally,
                                          int ranks) {
   if (tally.unstable == 0) return steps_of_bench(options.benchmark->name, options.output);
