@@ -41,11 +41,12 @@ int rotation_sets(Bytes last_level, Bytes each);
 std::vector<std::string> unknown_size_warnings(Bytes last_level);
 
 /// Evicts everything from the caches by reading flush_size() bytes. Most of them lie in huge pages
-/// where the system has them: they need few page walks, which take most of the time in small ones. The last 16 MiB
-/// lie in small pages, whose translations evict those of all else. Reading leaves clean lines, so the timed region does not pay for write-back. CacheState::rotating does not need it,
-/// but must fill every set; for a layer's few samples one buffer is faster and smaller. The calling
-/// thread reads, which evicts its core's private caches and the shared ones. Private caches of
-/// other cores, where other compute threads ran, keep what the hardware leaves them.
+/// where the system has them: they need few page walks, which take most of the time in small ones.
+/// The last 16 MiB lie in small pages, whose translations evict those of all else. Reading leaves
+/// clean lines, so the timed region does not pay for write-back. CacheState::rotating does not need
+/// it, but must fill every set; for a layer's few samples one buffer is faster and smaller. The
+/// calling thread reads, which evicts its core's private caches and the shared ones. Private caches
+/// of other cores, where other compute threads ran, keep what the hardware leaves them.
 class CacheFlusher {
  public:
   explicit CacheFlusher(Bytes last_level);
