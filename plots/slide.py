@@ -125,7 +125,7 @@ class Page(html.parser.HTMLParser):
             if self.path[-1][0] != "div":
                 self.tiles[-1].append(data)
         elif self.inside("data"):
-            self.quality += "" if self.inside("a") else data
+            self.quality += data if self.inside("summary") else ""
         elif self.path[-1][0] == "p":
             self.verdict += data
 

@@ -234,15 +234,18 @@ std::string tiles_html(const std::vector<Tile>& tiles) {
   return out + "</dl>\n";
 }
 
-/// The quality of the data in a line, with a link to the checks.
+/// The quality of the data in a line. It opens to what its word means and a link to the checks, so
+/// that readers without a mouse find them too.
 std::string data_html(const Page& page) {
   if (!page.data) return "";
   const std::string link = page.data_section.empty()
                                ? ""
                                : fmt::format(" <a href=\"#{}\">Details</a>", page.data_section);
-  return fmt::format("<p class=\"data\"><strong{}>{} data</strong>: {}{}</p>\n",
-                     class_of(Align::left, page.data->tone), format::escape_markup(page.data->word),
-                     format::escape_markup(page.data->reasons), link);
+  return fmt::format(
+      "<details class=\"data\">\n<summary>{} <strong{}>{} data</strong>: {}</summary>\n"
+      "<p>{}{}</p>\n</details>\n",
+      data_label, class_of(Align::left, page.data->tone), format::escape_markup(page.data->word),
+      format::escape_markup(page.data->reasons), data_meaning, link);
 }
 
 /// Whether a byte is part of a word: a letter, a digit, "_", or a part of a longer character.

@@ -152,8 +152,11 @@ std::string first_screen_markdown(const Page& page) {
                                 escape_markdown(page.verdict));
   out += tiles_markdown(page.tiles);
   if (page.data) {
-    out += fmt::format("\n**{} data**: {}\n", escape_markdown(page.data->word),
-                       escape_markdown(page.data->reasons));
+    out += fmt::format(
+        "\n{} **{} data**: {}\n\n<details>\n<summary>Good, usable or doubtful</summary>\n\n{}\n\n"
+        "</details>\n",
+        data_label, escape_markdown(page.data->word), escape_markdown(page.data->reasons),
+        data_meaning);
   }
   if (const std::string picture = figure_markdown(page.figures, page.picture); !picture.empty()) {
     out += "\n" + picture;

@@ -31,12 +31,18 @@ struct Page {
   std::vector<Tile> tiles;  ///< three to five
   std::string picture;      ///< name of the figure on the first screen; may be empty
   std::vector<NextStep> next;
-  /// Quality of the data: its word is good, usable or doubtful.
+  /// Quality of the data: its word is good, usable or doubtful (`data_meaning`).
   std::optional<Badge> data;
   std::string data_section;  ///< id of the section with the checks of the data; may be empty
   std::vector<Section> sections;
   Figures figures;
 };
+
+/// Label of the quality of the data, and the meaning of its three words.
+inline constexpr std::string_view data_label = "How sure?";
+inline constexpr std::string_view data_meaning =
+    "Good data: no check found a doubt. Usable data: weigh the doubt that this line names. "
+    "Doubtful data: do not decide by this answer.";
 
 /// A file of text and its path.
 struct TextFile {

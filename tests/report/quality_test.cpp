@@ -263,10 +263,13 @@ TEST(Quality, IsOnEveryPageBeforeTheMeasurements) {
 TEST(Quality, IsALineWithABadgeAndALinkToTheChecks) {
   const Page page = report_page(calm_page());
   EXPECT_TRUE(contains(html(page),
-                       "<strong class=\"good\">Good data</strong>: all of 4 checks passed. "
-                       "<a href=\"#quality\">Details</a>"));
+                       "<summary>How sure? <strong class=\"good\">Good data</strong>: all of 4 "
+                       "checks passed.</summary>\n<p>Good data: no check found a doubt."));
+  EXPECT_TRUE(contains(html(page), " <a href=\"#quality\">Details</a></p>\n</details>"));
   EXPECT_TRUE(contains(html(page), "<div id=\"quality\">"));
-  EXPECT_TRUE(contains(markdown(page).front().text, "**Good data**: all of 4 checks passed."));
+  const std::string text = markdown(page).front().text;
+  EXPECT_TRUE(contains(text, "How sure? **Good data**: all of 4 checks passed.\n"));
+  EXPECT_TRUE(contains(text, "Usable data: weigh the doubt"));
 }
 
 TEST(EnvironmentDifferences, LeaveOutDateAndLoad) {
