@@ -2,6 +2,7 @@
 
 #include <fmt/args.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -39,217 +40,211 @@ constexpr std::array<std::string_view, 2> of_cores{"not counted", "only shared c
 constexpr std::array all_note_words{
     NOTE_WORDS(remark, "{}"),
     NOTE_WORDS(data_sheets,
-               "from data sheets alone: the work that layers declare at full peak and memory "
-               "bandwidth, batches copied at line rate. An estimate and no bound: most trainings "
-               "take longer, and a library may need less work than is declared"),
+               "from data sheets alone: layers run at full peak and memory bandwidth, and batches "
+               "are copied at line rate. This is an estimate, not a bound: most trainings take "
+               "longer, but a library may need less work than layers declare"),
     NOTE_WORDS(
         computing_interval,
         "90 % interval of computing: {:g} to {:g} times that, from {} published throughputs of "
         "one GPU (median {:g})"),
     NOTE_WORDS(other_evidence,
-               "the interval of computing rests on trainings of another kind, and may be too "
+               "the interval of computing rests on trainings of another kind and may be too "
                "narrow: {}"),
-    NOTE_WORDS(
-        sheet_kernels,
-        "from data sheets alone: kernels at the speed that published trainings reach on such "
-        "devices, with a 90 % interval of {:.2f} to {:.2f} times; batches copied at line rate"),
-    NOTE_WORDS(
-        beyond_fitted,
-        "the published trainings are of another kind, so the interval of computing is wider: "
-        "{}"),
+    NOTE_WORDS(sheet_kernels,
+               "from data sheets alone: kernels run as fast as in published trainings on such "
+               "devices (90 % interval {:.2f} to {:.2f} times), and batches are copied at line "
+               "rate"),
+    NOTE_WORDS(beyond_fitted,
+               "the interval of computing is wider, because the published trainings are of "
+               "another kind: {}"),
     NOTE_WORDS(software_unknown,
-               "what the software does with {} in {} is not stated: kernels are taken as those of "
-               "eager PyTorch, and the interval reaches to fused kernels and channels-last images"),
+               "how the software runs {} in {} is not stated: kernels as in eager PyTorch, and "
+               "the interval includes fused kernels and channels-last images"),
     NOTE_WORDS(software_in_part,
-               "what the software does with {} in {} is stated in part: times are the mean of what "
-               "it may do, and the interval reaches to both sides"),
-    NOTE_WORDS(
-        scaling_outside,
-        "the interval of several GPUs is wider, because no training like it was fitted to: {}"),
+               "how the software runs {} in {} is stated in part: times are the mean of the "
+               "possible ways, and the interval includes all of them"),
+    NOTE_WORDS(scaling_outside,
+               "the interval on several GPUs is wider, because the fit has no training like this "
+               "one: {}"),
     NOTE_WORDS(network_kind_unknown,
-               "cluster {} does not say whether TCP or RDMA carries messages between nodes "
-               "(network.kind): their interval is that of the slower of both"),
+               "cluster {} does not say whether nodes use TCP or RDMA (network.kind): messages "
+               "between nodes have the interval of the slower one"),
     NOTE_WORDS(device_links_unknown,
-               "cluster {} does not say whether PCI Express or NVLinks join devices (node): the "
-               "interval of messages within a node is that of the slower of both"),
+               "cluster {} does not say whether devices use PCI Express or NVLink (node): "
+               "messages within a node have the interval of the slower one"),
     NOTE_WORDS(no_peak, "{} states no peak in {}: {} in memory, computed at the peak of {}"),
     NOTE_WORDS(fused_not_measured,
-               "fused kernels not measured: taken as the layer's own, and of backward with that of "
-               "its ReLU, so that only the ReLU's forward pass is saved"),
+               "fused kernels were not measured: they take the layer's own time, and the forward "
+               "pass of ReLU is saved"),
     NOTE_WORDS(host_time_not_measured,
-               "host time of kernels not measured: taken as the median of those measured"),
+               "host time of some kernels was not measured: the median of the others"),
     NOTE_WORDS(kernels_beside_other_ranks,
-               "kernels beside {} ranks on a node were not measured: taken from those beside {}"),
+               "kernels beside {} ranks on a node were not measured: times beside {} ranks "
+               "instead"),
     NOTE_WORDS(kernels_interpolated, "kernels at batch {} interpolated between measured batches"),
     NOTE_WORDS(kernels_extrapolated,
                "kernels at batch {} extrapolated by their work from batch {}"),
     NOTE_WORDS(kernels_by_efficiency,
-               "kernels never measured: taken at the median efficiency of {}"),
-    NOTE_WORDS(affine_not_measured, "{} {} was not measured: taken from {}"),
+               "kernels that were never measured: at the median efficiency of {}"),
+    NOTE_WORDS(affine_not_measured, "{} {} was not measured: {} instead"),
     NOTE_WORDS(outside_measured_sizes,
-               "{} of a size outside those measured: the nearest segment was extended"),
+               "{} of a size outside those measured: extrapolated from the nearest ones"),
     NOTE_WORDS(kernel_launches,
-               "kernel launches: the host takes {} to give the forward and backward work that the "
-               "device does in {}, which makes the iteration {} longer"),
+               "kernel launches: the host takes {} to launch the forward and backward passes that "
+               "the device computes in {}, which makes the iteration {} longer"),
     NOTE_WORDS(graph_launch,
-               "a graph takes the host {}, and {} for each kernel that it holds, to give, and the "
-               "device {} to begin; each step counts as one kernel"),
-    NOTE_WORDS(graph_replay_free, "the host's time to replay a graph is taken as nothing"),
-    NOTE_WORDS(
-        graph_launch_unknown,
-        "graphs are predicted as eager launches, since the host's time to launch kernels was "
-        "not measured"),
+               "a graph launch takes the host {} and {} for each kernel in it, and the device "
+               "starts it in {}; each step of a layer counts as one kernel"),
+    NOTE_WORDS(graph_replay_free, "the host's time to replay a graph is unknown: counted as zero"),
+    NOTE_WORDS(graph_launch_unknown,
+               "graphs are predicted as eager launches, because the host's time to launch kernels "
+               "was not measured"),
     NOTE_WORDS(memory_short,
-               "batch {} needs about {} of the {} of each rank, workspace not counted: the largest "
+               "batch {} needs about {} of the {} of each rank, without workspace: the largest "
                "batch that fits is about {}"),
     NOTE_WORDS(memory_too_small,
-               "batch {} needs about {} of the {} of each rank, workspace not counted: no batch "
-               "fits"),
-    NOTE_WORDS(cores_shared, "{} ranks on a node want {} cores each of {}: each gets {:g}"),
-    NOTE_WORDS(
-        decoding_stated,
-        "decoding takes {} a picture and core, within 0.3 to 1 times host.decode of cluster "
-        "{}, which others measured, maybe on another processor (see its source); loaders that "
-        "decode in batches or on the GPU are quicker"),
+               "batch {} needs about {} of the {} of each rank, without workspace: no batch fits"),
+    NOTE_WORDS(cores_shared, "{} ranks on a node ask for {} cores each of {}: each gets {:g}"),
+    NOTE_WORDS(decoding_stated,
+               "decoding takes {} an image and core (interval: 0.3 to 1 times host.decode of "
+               "cluster {}, which its source measured, maybe on another processor); loaders that "
+               "decode in batches or on the GPU are faster"),
     NOTE_WORDS(decoding_unknown,
-               "cluster {} gives no host.decode: decoding is taken to cost nothing, in the "
-               "interval, too"),
+               "cluster {} has no host.decode: decoding counts as zero, also in the interval"),
     NOTE_WORDS(loading_beside_other_ranks,
-               "loading beside {} ranks was not measured: taken from {} ranks"),
+               "loading beside {} ranks was not measured: times beside {} ranks instead"),
     NOTE_WORDS(augmenting_scaled,
-               "pictures of {} × {} were not loaded: augmenting scaled by pixels from {} × {}"),
+               "images of {} × {} were not loaded: augmentation scaled by pixels from {} × {}"),
     NOTE_WORDS(device_normalization,
-               "pictures normalised on the device: their copy is taken from batches of f32 of the "
-               "same size, augmenting from pictures normalised on the host, and the device's part "
-               "as nothing"),
+               "images are normalised on the device: their copy takes the time of a batch of f32 "
+               "of the same size, augmentation that of images normalised on the host, and the "
+               "normalisation itself counts as zero"),
     NOTE_WORDS(contention_other_waiting,
-               "contention of {} with {} of so many ranks meeting by sleep was not measured: taken "
-               "from {} with {} on {} ranks meeting by {}"),
+               "contention of {} with {} on this many ranks waiting by sleep was not measured: "
+               "that of {} with {} on {} ranks waiting by {} instead"),
     NOTE_WORDS(contention_factors,
-               "computing and messages slow each other down, by factors measured beside {}: {}"),
+               "computing and messages slow each other down; factors measured beside {}: {}"),
     NOTE_WORDS(contention_factors_below,
-               "computing and messages slow each other down, by factors measured beside {} below "
-               "{}: {}"),
+               "computing and messages slow each other down; factors measured beside {} below {}: "
+               "{}"),
     NOTE_WORDS(contention_factors_from,
-               "computing and messages slow each other down, by factors measured beside {} from {} "
+               "computing and messages slow each other down; factors measured beside {} from {} "
                "on: {}"),
     NOTE_WORDS(contention_of_calls_unknown,
-               "what computing and messages cost each other was not measured of calls to servers: "
+               "how much computing and messages to servers slow each other down was not measured: "
                "{}",
                "{}", of_cores),
     NOTE_WORDS(contention_not_measured,
-               "what computing and messages cost each other was not measured: {}", "{}", of_cores),
+               "how much computing and messages slow each other down was not measured: {}", "{}",
+               of_cores),
     NOTE_WORDS(contention_measured_elsewhere,
-               "what computing and messages cost each other was measured on other ranks, links, "
-               "threads or cores alone: {}",
+               "how much computing and messages slow each other down was measured only on other "
+               "ranks, links, threads or cores: {}",
                "{}", of_cores),
-    NOTE_WORDS(
-        stragglers,
-        "stragglers: computing varies by {:g} % (log-normal, as stated) from rank to rank and from "
-        "iteration to iteration; what waiting for the slowest adds, by the graph of all "
-        "ranks, is part of comm",
+    NOTE_WORDS(stragglers,
+               "stragglers: computing varies by {:g} % (log-normal, as stated) between ranks and "
+               "iterations; the time spent waiting for the slowest rank, from a simulation of all "
+               "ranks, counts as communication",
         "{} on {} ranks, by order statistics of all computing at once {}"),
     NOTE_WORDS(all_reduce_override_measured,
-               "all-reduce by {}, as asked: {} from messages that it carried out"),
+               "all-reduce by {}, as asked: {}, from measured messages of this algorithm"),
     NOTE_WORDS(all_reduce_override,
-               "all-reduce by {}, as asked and not measured: by its messages over {}; {}", "{}{}",
-               {"adding taken as nothing", "with what adding takes"}),
+               "all-reduce by {}, as asked but not measured: from its messages over {}; {}", "{}{}",
+               {"summing counts as zero", "with the time of summing"}),
     NOTE_WORDS(all_reduce_other_waiting,
-               "all-reduce was not measured with waiting by {}, as {} ranks wait: taken from {}"),
+               "all-reduce of ranks waiting by {} was not measured, as {} ranks wait: those of {} "
+               "instead"),
     NOTE_WORDS(all_reduce_left_out,
-               "all-reduces measured across nodes were left out, for the link between nodes is "
-               "another by what was stated: {:.4g} GB/s, {:.4g} us"),
+               "all-reduces measured across nodes are not used, because you stated another link "
+               "between nodes: {:.4g} GB/s, {:.4g} us"),
     NOTE_WORDS(all_reduce_outside_sizes,
-               "messages outside the sizes measured: the nearest segment was extended"),
-    NOTE_WORDS(all_reduce_measured, "all-reduce as measured with waiting by {}"),
+               "messages outside the measured sizes: extrapolated from the nearest ones"),
+    NOTE_WORDS(all_reduce_measured, "all-reduce as measured on ranks waiting by {}"),
     NOTE_WORDS(all_reduce_closed_form,
                "all-reduce {} by the closed form of {}, fitted to {} ranks"),
-    NOTE_WORDS(all_reduce_no_growth,
-               "all-reduce {}: taken not to change with the number of ranks, fitted to {}"),
-    NOTE_WORDS(
-        all_reduce_guess,
-        "all-reduce on more ranks is a guess here: by {}, fitted to fewer ranks, those on {} "
-        "were off by {:.0f} % at the median"),
+    NOTE_WORDS(all_reduce_no_growth, "all-reduce {}: as long on any number of ranks as on {}"),
+    NOTE_WORDS(all_reduce_guess,
+               "all-reduce on more ranks is a guess: {0}, fitted to fewer ranks, was off by "
+               "{2:.0f} % (median) on {1} ranks"),
     NOTE_WORDS(all_reduce_by_pair,
-               "all-reduce was not measured: by the closed form of {} from messages between two "
-               "ranks, {}",
-               "{}", {"adding taken as nothing", "and what adding takes"}),
+               "all-reduce was not measured: closed form of {} from messages between two ranks, {}",
+               "{}", {"summing counts as zero", "and the time of summing"}),
     NOTE_WORDS(all_reduce_extrapolated,
                "all-reduce extrapolated from {} ranks by the {} algorithm{}", "{}",
                {"", " and the nominal link between nodes"}),
     NOTE_WORDS(messages_by_sheets,
-               "messages, waiting for the slowest rank, copies of gradients and what messages "
-               "cost computing: as in published trainings on several GPUs over such links",
+               "messages, waiting for the slowest rank, copies of gradients and slower computing "
+               "beside messages: as in published trainings on several GPUs over such links",
                "on {} GPUs an all-reduce starts in {} and passes {}"),
     NOTE_WORDS(all_reduce_nominal, "all-reduce from nominal links: {}"),
     NOTE_WORDS(all_reduce_nominal_fastest,
-               "all-reduce from nominal links, as nothing says which one the library takes: the "
-               "quickest for each message of rings and trees, here {}"),
+               "all-reduce from nominal links: the library may take any algorithm, so the fastest "
+               "for each message of rings and trees counts, here {}"),
     NOTE_WORDS(collective_other_waiting,
-               "{} was not measured with waiting by {}, as {} ranks wait: taken from {}"),
+               "{0} of ranks waiting by {1} was not measured, as {2} ranks wait: that of {3} "
+               "instead"),
     NOTE_WORDS(collective_left_out,
-               "{} measured across nodes was left out, for the link between nodes is another by "
-               "what was stated: {:.4g} GB/s, {:.4g} us"),
+               "{} measured across nodes is not used, because you stated another link between "
+               "nodes: {:.4g} GB/s, {:.4g} us"),
     NOTE_WORDS(collective_outside_sizes,
-               "{} of sizes outside those measured: the nearest segment was extended"),
+               "{} outside the measured sizes: extrapolated from the nearest ones"),
     NOTE_WORDS(collective_half,
-               "{0} was not measured on so many ranks{1}: taken as half of an all-reduce", "{}",
-               {"", " over the link that was stated"}),
+               "{0} was not measured on this many ranks{1}: half an all-reduce", "{}",
+               {"", " over the link that you stated"}),
     NOTE_WORDS(collective_fastest,
-               "{0} was not measured on so many ranks{2}: the quickest of {1} over the link that a "
-               "ring of all-reduce would have",
-               "{}", {"", " over the link that was stated"}),
+               "{0} was not measured on this many ranks{2}: the fastest of {1} at the "
+               "latency and bandwidth of a ring all-reduce",
+               "{}", {"", " over the link that you stated"}),
     NOTE_WORDS(nccl_cost_model, "{} by NCCL's own cost model, not measured: {}"),
     NOTE_WORDS(links_described,
                "links by what the cluster says of its nodes and network (data sheets)"),
     NOTE_WORDS(no_link_between_nodes,
-               "cluster {} gives no link between nodes: taken to be as fast as within one"),
-    NOTE_WORDS(more_nodes, "more nodes like the {} that cluster {} has", "{} nodes"),
+               "cluster {} has no link between nodes: taken as fast as the link within one"),
+    NOTE_WORDS(more_nodes,
+               "this needs more nodes than the {} of cluster {}: the others are assumed to be the "
+               "same", "{} nodes"),
     NOTE_WORDS(measured_points, "{}"),
     NOTE_WORDS(barrier_by_all_reduce,
-               "ranks meet before messages: as long as an all-reduce of 4 B of ranks that spin"),
+               "barrier before messages: as long as an all-reduce of 4 B on ranks that spin"),
     NOTE_WORDS(barrier_by_pair,
-               "ranks meet before messages: lg of their number messages of 4 B, one after another"),
+               "barrier before messages: log2(ranks) messages of 4 B, one after another"),
     NOTE_WORDS(barrier_unknown,
-               "ranks meet before messages, which is taken as nothing: no all-reduce of ranks that "
+               "barrier before messages: counted as zero, because no all-reduce on ranks that "
                "spin was measured"),
     NOTE_WORDS(merged_optimally,
-               "{}: messages put together, the last of which ends earliest if messages take what "
-               "the line through those of single gradients says; where they take otherwise, other "
-               "groups may end earlier",
+               "{}: messages merged so that the last one ends earliest, if their times follow the "
+               "line through those of single gradients",
                "{}; {} and {:.3g} ns a byte"),
     NOTE_WORDS(merged_greedily,
-               "{}: messages put together, by the rule of MG-WFBP, for messages that take what the "
-               "line through those of single gradients says",
+               "{}: messages merged by the rule of MG-WFBP, with times on the line through those "
+               "of single gradients",
                "{}; {} and {:.3g} ns a byte"),
     NOTE_WORDS(priority_parts,
-               "priority: {} gradients in {} parts of at most {}; those under way at once follow "
-               "one another"),
+               "priority: {} gradients in {} parts of at most {}; parts under way at once are "
+               "sent one after another"),
     NOTE_WORDS(horovod_cycle,
-               "horovod: what is ready waits for the next wake-up, {} apart, so that what is "
-               "exposed moves by up to as much, either way, with small changes of ranks or times"),
+               "horovod: ready gradients wait for the next cycle, {} apart; small changes of "
+               "ranks or times can move exposed communication by up to a cycle"),
     NOTE_WORDS(sharding,
-               "parameters given out by sharding {}, of which tensors travel one by one: what the "
-               "server updates that owns most, over an even share",
+               "parameters sharded by {} (tensors travel one by one): the busiest server updates "
+               "this many times an even share",
                "{:.4g} ({} servers)"),
     NOTE_WORDS(servers_host_copies,
-               "transport {}: every device copies its gradients to host memory, and parameters "
-               "back, over a link of its own, in the time of a batch of as many bytes"),
+               "transport {}: each device copies its gradients to host memory, and parameters "
+               "back, over its own link, as fast as batches"),
     NOTE_WORDS(servers_none,
-               "callers {}: on one node its process keeps all parameters, and calls no server; "
-               "adding up is not in it"),
+               "callers {}: on one node its process keeps all parameters and calls no server; "
+               "summing is not included"),
     NOTE_WORDS(servers_by_ranks,
-               "transport {}: ranks push to servers and pull from them by calls of their own, all "
-               "servers at once"),
+               "transport {}: each rank pushes to all servers at once, and pulls from them"),
     NOTE_WORDS(servers_by_nodes,
-               "transport {}: one process of each node pushes to servers and pulls from them, all "
-               "servers at once, which are processes of their own; adding up what ranks of a node "
-               "have, and start-ups of calls that stay on a node, are not in it"),
-    NOTE_WORDS(
-        servers_packing,
-        "tensors are packed and unpacked at {}, one call of a process after the other; the "
-        "interval is from all calls at once at {} to one after the other at {}, as published "
-        "of 2016 and 2017"),
+               "transport {}: one process of each node pushes to all servers at once and pulls "
+               "from them; servers are separate processes. Summing within a node, and start-ups "
+               "of calls within a node, are not included"),
+    NOTE_WORDS(servers_packing,
+               "tensors are packed and unpacked at {}, one call of a process after another; the "
+               "interval is from all calls at once at {} to one after another at {} (published, "
+               "2016 and 2017)"),
     NOTE_WORDS(servers_by_sheets,
                "{}: messages, waiting for the slowest rank and copies of gradients as in published "
                "trainings with servers over such links",
@@ -261,28 +256,26 @@ constexpr std::array all_note_words{
                "on {} GPUs messages take {}, {}"),
     NOTE_WORDS(memory_cuts_stages, "memory decides the cut of stages",
                "{} takes {:.2g} % less time, and {}; this one {}"),
-    NOTE_WORDS(timed_line, "all-reduces by a line through those that were timed",
+    NOTE_WORDS(timed_line, "all-reduces by a straight line through the timed ones",
                "{} and {:.3g} ns a byte on {} ranks, off by {:.0f} % in the median of {}"),
     NOTE_WORDS(timed_line_missed,
-               "a line does not describe all-reduces that it misses by more than what they took: "
-               "what is predicted of such messages is as far off",
+               "some all-reduces lie further from the line than they took, so that predictions of "
+               "such messages are as wrong",
                "{} on {} ranks took {}, and {} by the line"),
-    NOTE_WORDS(timed_line_extended,
-               "messages larger than any that was timed: the line was extended",
+    NOTE_WORDS(timed_line_extended, "messages larger than any timed one: the line was extended",
                "up to {}, timed up to {} on {} ranks"),
     NOTE_WORDS(timed_groups, "{}: {} gradients in fewer messages", "{} on {} ranks"),
     NOTE_WORDS(timed_message_interval,
-               "{:g} % interval of messages: the line times or divided by the factor within which "
-               "{:g} % of those timed lie",
+               "{:g} % interval of messages: the line times or divided by a factor that holds "
+               "{:g} % of the timed ones",
                "{:.3g} on {} ranks"),
     NOTE_WORDS(timed_no_interval,
-               "no interval on one rank: the file does not say how its times scatter"),
-    NOTE_WORDS(
-        timed_rest_interval,
-        "90 % interval of all else: {:.1f} % of the iteration, the largest of nine errors of "
-        "a published training that was predicted so (GoogLeNet on K80); how the timed layers "
-        "scatter is not known"),
-    NOTE_WORDS(timed_unknown, "{} not given with the layers: taken as nothing"),
+               "no interval on one rank: the file does not give the scatter of its times"),
+    NOTE_WORDS(timed_rest_interval,
+               "90 % interval of the rest: {:.1f} % of the iteration, the largest of nine errors "
+               "of a published training predicted this way (GoogLeNet on K80); the scatter of the "
+               "timed layers is unknown"),
+    NOTE_WORDS(timed_unknown, "{} not given with the layers: counted as zero"),
 };
 #undef NOTE_WORDS
 
@@ -341,11 +334,15 @@ std::vector<std::string> note_examples(const model::Note& note) {
 }
 
 std::string note_text(const model::Note& note) {
+  constexpr std::size_t most = 3;
   const std::string sentence = note_sentence(note);
-  if (note.examples.empty()) return sentence;
-  const std::string first = formatted(words_of_note(note.kind).example, note.examples.front());
-  if (note.examples.size() == 1) return fmt::format("{} ({})", sentence, first);
-  return fmt::format("{} ({} and {} more)", sentence, first, note.examples.size() - 1);
+  std::vector<std::string> examples = note_examples(note);
+  if (examples.empty()) return sentence;
+  if (const std::size_t all = examples.size(); all > most) {
+    examples.resize(most - 1);
+    examples.push_back(fmt::format("and {} more", all - most + 1));
+  }
+  return fmt::format("{} ({})", sentence, fmt::join(examples, "; "));
 }
 
 Json notes_object(const std::vector<model::Note>& notes) {

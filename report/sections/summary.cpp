@@ -201,7 +201,7 @@ Table worker_table(const Machine& machine) {
                       of.width),
           [&](int count) { return pictures_per_second(machine, of, count); });
   add_row(table, ranks,
-          "all-reduce of " + to_text(all_reduce_shown) + ", ranks meeting by spinning",
+          "all-reduce of " + to_text(all_reduce_shown) + ", ranks waiting by spinning",
           [&](int count) { return all_reduce(machine, count); });
   return table;
 }

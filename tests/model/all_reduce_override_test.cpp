@@ -270,7 +270,7 @@ TEST_F(Asked, AreAsMeasuredWhereTheAlgorithmWasCarriedOut) {
   fit.layouts = {{{4, 4}, Piecewise({own}), own}};
   machine_.algorithms = {fit};
   EXPECT_NEAR(on_one_node("binomial", 4, 1e6), 4e-3, 1e-9);
-  test::expect_contains(all(notes_.all()), "from messages that it carried out");
+  test::expect_contains(all(notes_.all()), "from measured messages of this algorithm");
   EXPECT_LT(on_one_node("ring", 4, 1e6), 4e-3);
 }
 

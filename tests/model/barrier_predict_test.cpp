@@ -21,7 +21,7 @@ namespace {
 using namespace synthetic;
 
 constexpr const char* meeting_predict_not_measured =
-    "ranks meet before messages, which is taken as nothing";
+    "barrier before messages: counted as zero";
 
 Segment meeting_predict_line(double from, double to, double start, double per_byte) {
   return {Bytes(from),
@@ -86,9 +86,9 @@ TEST_F(MeetingsPredicted, AreSaidToCostNothingWhereNothingWasMeasured) {
   EXPECT_EQ(plan(Schedule::wait_free).barrier.si(), 0);
   measure_spinning(30e-6);
   EXPECT_FALSE(mentions(one(Schedule::wait_free), meeting_predict_not_measured));
-  EXPECT_TRUE(mentions(one(Schedule::wait_free), "ranks meet before messages: as long as"));
+  EXPECT_TRUE(mentions(one(Schedule::wait_free), "barrier before messages: as long as"));
   run_.ranks = 1;
-  EXPECT_FALSE(mentions(one(Schedule::wait_free), "ranks meet"));
+  EXPECT_FALSE(mentions(one(Schedule::wait_free), "barrier before"));
 }
 
 TEST_F(MeetingsPredicted, CostNothingOnDataSheets) {

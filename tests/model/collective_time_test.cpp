@@ -87,10 +87,10 @@ TEST_F(Collectives, TakeAStatedLinkInPlaceOfOneMeasured) {
     EXPECT_EQ(times(each, two_nodes).time(Bytes(1e6)).value.si(), derived) << name;
     EXPECT_NE(times(each, two_nodes).source(Bytes(1e6)), TimeSource::fitted) << name;
     const std::string notes = all(notes_.all());
-    test::expect_contains(notes, name + " measured across nodes was left out");
+    test::expect_contains(notes, name + " measured across nodes is not used");
     test::expect_contains(notes, "0.1 GB/s, 1000 us");
     test::expect_contains(
-        notes, name + " was not measured on so many ranks over the link that was stated");
+        notes, name + " was not measured on this many ranks over the link that you stated");
     add_fit(name, 3, "sleep");  // within a node nothing changes
     EXPECT_EQ(seconds(each, 2, 1e6), 3) << name;
   }
@@ -100,8 +100,8 @@ TEST_F(Collectives, SayHowRanksMetWhereThatIsNotAsTheyTrain) {
   add_fit("reduce", 5, "spin");
   EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
   test::expect_contains(all(notes_.all()),
-                        "reduce was not measured with waiting by sleep, as wait_free ranks wait: "
-                        "taken from spin");
+                        "reduce of ranks waiting by sleep was not measured, as wait_free ranks "
+                        "wait: that of spin");
   notes_ = {};
   schedule_ = Schedule::sequential;
   EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
@@ -116,7 +116,7 @@ TEST_F(Collectives, AreHalvesOfAnAllReduceWhereTheyAreAndSaySo) {
     }
   }
   test::expect_contains(all(notes_.all()),
-                        "all_gather was not measured on so many ranks: taken as half");
+                        "all_gather was not measured on this many ranks: half");
   EXPECT_EQ(times(Collective::all_gather, 8).source(Bytes(1e6)), TimeSource::extrapolated);
 }
 
@@ -127,7 +127,7 @@ TEST_F(Collectives, FollowFromTheLinkOfAnAllReduceElseAndSaySo) {
   for (const Collective one : {Collective::reduce, Collective::broadcast}) {
     EXPECT_NEAR(seconds(one, 2, 1e6), smallest / 2 + (whole - smallest), 1e-9);
   }
-  test::expect_contains(all(notes_.all()), "broadcast was not measured on so many ranks");
+  test::expect_contains(all(notes_.all()), "broadcast was not measured on this many ranks");
 }
 
 TEST_F(Collectives, SayTheSameOfEveryNumberOfRanksAndSize) {

@@ -184,8 +184,8 @@ TEST_F(ContentionPredicted, IsNotTakenFromOtherLayoutsOrThreads) {
   const Prediction p = one();
   ASSERT_EQ(p.contention.size(), work_kinds);  // copies stand for all
   EXPECT_TRUE(mentions(p,
-                       "all_reduce with conv of so many ranks meeting by sleep was not measured: "
-                       "taken from all_reduce with memcpy"))
+                       "all_reduce with conv on this many ranks waiting by sleep was not measured: "
+                       "that of all_reduce with memcpy"))
       << all(p.notes);
 }
 
@@ -198,10 +198,10 @@ TEST_F(ContentionPredicted, OverNodesIsThatOfTheNearestNumberOfThem) {
   }
   run_.ranks = 8 * 2;
   EXPECT_EQ(one().contention.front().range.compute.value, 3.5);
-  EXPECT_FALSE(mentions(one(), "taken from all_reduce with conv"));
+  EXPECT_FALSE(mentions(one(), "that of all_reduce with conv"));
   run_.ranks = 6;
   EXPECT_EQ(one().contention.front().range.compute.value, 1.5);
-  EXPECT_TRUE(mentions(one(), "taken from all_reduce with conv on 4 ranks")) << all(one().notes);
+  EXPECT_TRUE(mentions(one(), "that of all_reduce with conv on 4 ranks")) << all(one().notes);
   machine_.inter_node_stated = true;
   machine_.cluster.inter_node.bandwidth = 1.25_GBps;
   EXPECT_TRUE(one().contention.empty());

@@ -358,7 +358,7 @@ class OnH200 : public testing::Test {
 };
 
 TEST_F(OnH200, WhatFitsIsPredictedWithoutAWord) {
-  EXPECT_FALSE(mentions(predicted(largest_), "workspace not counted"));
+  EXPECT_FALSE(mentions(predicted(largest_), "without workspace"));
 }
 
 TEST_F(OnH200, WhatMayNotFitIsNoted) {
@@ -381,7 +381,7 @@ TEST_F(OnH200, WhatCannotFitIsRefusedWithWhatDoes) {
 
 TEST_F(OnH200, NothingIsSaidWhereNoMemoryIsStated) {
   machine_.cluster.device.memory = Bytes();
-  EXPECT_FALSE(mentions(predicted(3 * largest_), "workspace not counted"));
+  EXPECT_FALSE(mentions(predicted(3 * largest_), "without workspace"));
 }
 
 TEST_F(OnH200, ProcessorsShareTheMemoryOfTheirNode) {

@@ -96,7 +96,7 @@ TEST_F(Messages, CostWhatTheyCostAfterWaitingAsTheScheduleDoes) {
   EXPECT_TRUE(notes_.all().empty()) << all(notes_.all());
   machine_.collectives.pop_back();
   EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
-  test::expect_contains(all(notes_.all()), "with waiting by spin");
+  test::expect_contains(all(notes_.all()), "of ranks waiting by spin was not measured");
 }
 
 /// A ring over the links that the all-reduces on 2 ranks cross: as long as those of 2 / p of the
@@ -156,7 +156,7 @@ TEST_F(Messages, FollowFromMessagesBetweenTwoRanksWhereNoAllReduceWasMeasured) {
   // and m / 4 … m / 2; few bytes travel whole, twice.
   EXPECT_NEAR(seconds(4, 1, 1e8), 4 * 40e-6 + 1.5 * 1e8 * 0.2e-9, 1e-12);
   EXPECT_NEAR(seconds(4, 1, 64), 2 * (20e-6 + 64 * 0.5e-9), 1e-12);
-  test::expect_contains(all(notes_.all()), "adding taken as nothing");
+  test::expect_contains(all(notes_.all()), "summing counts as zero");
   EXPECT_EQ(MessageTimes(machine_, {4, 1}, schedule_, notes_).source(Bytes(64)),
             TimeSource::extrapolated);
   machine_.reduction.emplace();
@@ -198,8 +198,8 @@ TEST_F(Messages, AreAGuessOnMoreRanksWhereFewerDidNotForetellThoseMeasured) {
   machine_ = calibrate(two_workers(), measured);
   EXPECT_GT(seconds(8, 8, 1e7), 0);
   const std::string notes = all(notes_.all());
-  test::expect_contains(notes, "all-reduce on more ranks is a guess here");
-  test::expect_contains(notes, "fitted to fewer ranks, those on 4 were off by");
+  test::expect_contains(notes, "all-reduce on more ranks is a guess");
+  test::expect_contains(notes, "fitted to fewer ranks, was off by");
 }
 
 TEST_F(Messages, GrowWithRanks) {

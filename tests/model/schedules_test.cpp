@@ -117,7 +117,7 @@ TEST_F(Schedules, MergeByTheRulesOfTheEngine) {
 TEST_F(Schedules, SayWhatTheyPlanned) {
   make_start_up_dear();
   const Prediction merged = one(Schedule::merged);
-  EXPECT_TRUE(mentions(merged, "merged: messages put together") &&
+  EXPECT_TRUE(mentions(merged, "merged: messages merged") &&
               mentions(merged, "4 gradients in "))
       << all(merged.notes);
   EXPECT_TRUE(mentions(merged, "10.00 ms and 1 ns a byte")) << all(merged.notes);
@@ -263,7 +263,7 @@ TEST_F(Schedules, HalveAnAllReduceWhereForwardWaitsForItsSecondHalf) {
     ASSERT_TRUE(part.gather);
     EXPECT_NEAR(part.gather->si(), whole / 2, 1e-9);
   }
-  EXPECT_TRUE(mentions(one(Schedule::reduce_scatter_overlap), "taken as half of an all-reduce"));
+  EXPECT_TRUE(mentions(one(Schedule::reduce_scatter_overlap), "half an all-reduce"));
 }
 
 TEST_F(Schedules, AddUpByItselfWhatIsNoEqualBlocks) {

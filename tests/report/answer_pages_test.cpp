@@ -128,8 +128,8 @@ TEST(PredictionPage, SaysWhichBatchFitsWhereMemoryIsShort) {
   row.notes = {{model::NoteKind::memory_short, {512, "60.5 GB", "25.6 GB", 208}}};
   const Json answer = Json::parse(prediction_document(std::span(&row, 1)).json());
   EXPECT_TRUE(contains(prediction_opening(answer).verdict,
-                       " Batch 512 needs about 60.5 GB of the 25.6 GB of each rank, workspace not "
-                       "counted: the largest batch that fits is about 208."));
+                       " Batch 512 needs about 60.5 GB of the 25.6 GB of each rank, without "
+                       "workspace: the largest batch that fits is about 208."));
   EXPECT_EQ(suggested_run(answer).largest_batch, 208);
   EXPECT_FALSE(suggested_run(Json::parse(predictions())).largest_batch);
 }

@@ -18,34 +18,36 @@ TEST(NoteText, FormatsValuesAndUnits) {
   EXPECT_EQ(note_text({NoteKind::kernels_extrapolated, {16, 8}, {}}),
             "kernels at batch 16 extrapolated by their work from batch 8");
   EXPECT_EQ(note_text({NoteKind::cores_shared, {4, 2, 4, 1.0}, {}}),
-            "4 ranks on a node want 2 cores each of 4: each gets 1");
+            "4 ranks on a node ask for 2 cores each of 4: each gets 1");
   EXPECT_EQ(note_text({NoteKind::no_link_between_nodes, {"pair"}, {}}),
-            "cluster pair gives no link between nodes: taken to be as fast as within one");
+            "cluster pair has no link between nodes: taken as fast as the link within one");
   EXPECT_TRUE(note_text({NoteKind::horovod_cycle, {Seconds(1e-3)}, {}})
-                  .starts_with("horovod: what is ready waits for the next wake-up, 1.000 ms"));
+                  .starts_with("horovod: ready gradients wait for the next cycle, 1.000 ms"));
 }
 
-TEST(NoteText, ShowsTheFirstExampleAndTheNumberOfOthers) {
+TEST(NoteText, ShowsThreeExamplesOrTheFirstTwoAndTheNumberOfOthers) {
   Note note{NoteKind::outside_measured_sizes, {"the update"}, {{Bytes(1048576)}}};
   const std::string sentence =
-      "the update of a size outside those measured: the nearest segment was extended";
+      "the update of a size outside those measured: extrapolated from the nearest ones";
   EXPECT_EQ(note_sentence(note), sentence);
   EXPECT_EQ(note_text(note), sentence + " (1.00 MiB)");
   note.examples.push_back({Bytes(2097152)});
   note.examples.push_back({Bytes(512)});
-  EXPECT_EQ(note_text(note), sentence + " (1.00 MiB and 2 more)");
+  EXPECT_EQ(note_text(note), sentence + " (1.00 MiB; 2.00 MiB; 512 B)");
   EXPECT_EQ(note_examples(note), (std::vector<std::string>{"1.00 MiB", "2.00 MiB", "512 B"}));
+  note.examples.push_back({Bytes(256)});
+  EXPECT_EQ(note_text(note), sentence + " (1.00 MiB; 2.00 MiB; and 2 more)");
 }
 
 TEST(NoteText, WordsAChoice) {
   EXPECT_EQ(note_sentence({NoteKind::all_reduce_by_pair, {"ring", 0}, {}}),
-            "all-reduce was not measured: by the closed form of ring from messages between two "
-            "ranks, adding taken as nothing");
+            "all-reduce was not measured: closed form of ring from messages between two ranks, "
+            "summing counts as zero");
   EXPECT_EQ(note_sentence({NoteKind::all_reduce_extrapolated, {2, "ring", 0}, {}}),
             "all-reduce extrapolated from 2 ranks by the ring algorithm");
   EXPECT_EQ(note_sentence({NoteKind::collective_fastest, {"reduce", "binomial, linear", 1}, {}}),
-            "reduce was not measured on so many ranks over the link that was stated: the quickest "
-            "of binomial, linear over the link that a ring of all-reduce would have");
+            "reduce was not measured on this many ranks over the link that you stated: the fastest "
+            "of binomial, linear at the latency and bandwidth of a ring all-reduce");
 }
 
 /// Notes with values as predictions give them, in the order of NoteKind.

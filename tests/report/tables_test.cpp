@@ -234,7 +234,7 @@ TEST(PredictionTable, TellsOnceWhatIsTrueOfSeveralRanksWhateverTheExamples) {
   const Document document = prediction_document(curve);
   const Table& table = document.tables.front();
   EXPECT_EQ(std::ranges::count(table.notes, "1: of all"), 1);
-  EXPECT_EQ(std::ranges::count(table.notes, "2: ranks 8, 16: of some (8 and 1 more)"), 1);
+  EXPECT_EQ(std::ranges::count(table.notes, "2: ranks 8, 16: of some (8; 16)"), 1);
   EXPECT_EQ(cell(table, 0, "notes"), "1");
   EXPECT_EQ(cell(table, 4, "notes"), "1,2");
   // By itself a prediction says only what is true of it.
