@@ -44,7 +44,7 @@ const ContentionRange& ContentionFit::range(Bytes size) const {
 }
 
 std::string to_text(const ContentionFit& fit) {
-  return fmt::format("{} on {} ranks, {} a node, meeting by {}, beside {} with {} {} on {} {}",
+  return fmt::format("{} on {} ranks, {} a node, waiting by {}, beside {} with {} {} on {} {}",
                      fit.collective, fit.ranks, fit.ranks_on_node, fit.waiting,
                      work_kind_name(fit.work), fit.threads, fit.threads == 1 ? "thread" : "threads",
                      fit.cores_per_rank, fit.cores_per_rank == 1 ? "core" : "cores");

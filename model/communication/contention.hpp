@@ -58,7 +58,7 @@ struct ContentionFit {
   [[nodiscard]] bool shares_cores() const { return threads + 1 > cores_per_rank; }
 };
 
-/// "all_reduce on 2 ranks, 2 a node, meeting by sleep, beside conv on 1 of 1 cores", for people.
+/// "all_reduce on 2 ranks, 2 a node, waiting by sleep, beside conv on 1 of 1 cores", for people.
 std::string to_text(const ContentionFit& fit);
 /// "12 sizes from 4 B to 16 MiB: work 1.31 (1.28 to 1.36) times as long, messages 1.52 (…)".
 std::string to_text(const ContentionRange& range);

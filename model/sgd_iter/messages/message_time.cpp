@@ -136,7 +136,7 @@ Multiples multiples_of(const Algorithm& algorithm, int ranks) {
 /// A schedule whose ranks spin.
 constexpr Schedule spinning = Schedule::sequential;
 
-std::optional<Estimate<Seconds>> meeting_by_all_reduce(const Machine& machine,
+std::optional<Estimate<Seconds>> barrier_by_all_reduce(const Machine& machine,
                                                        const Placement& placement) {
   const std::string_view waiting = waiting_in(spinning);
   const bool measured = std::ranges::any_of(machine.collectives, [&](const CollectiveFit& fit) {
@@ -151,13 +151,13 @@ std::optional<Estimate<Seconds>> meeting_by_all_reduce(const Machine& machine,
 
 /// The library's own all-reduce, whatever algorithm is set for messages.
 std::optional<Estimate<Seconds>> by_library(const Machine& machine, const Placement& placement) {
-  if (machine.all_reduce_override.empty()) return meeting_by_all_reduce(machine, placement);
+  if (machine.all_reduce_override.empty()) return barrier_by_all_reduce(machine, placement);
   Machine as_measured = machine;
   as_measured.all_reduce_override.clear();
-  return meeting_by_all_reduce(as_measured, placement);
+  return barrier_by_all_reduce(as_measured, placement);
 }
 
-std::optional<Estimate<Seconds>> meeting_by_pair(const Machine& machine,
+std::optional<Estimate<Seconds>> barrier_by_pair(const Machine& machine,
                                                  const Placement& placement) {
   if (crosses_stated_link(machine, placement)) return std::nullopt;
   const CollectiveFit* pair = measured_pair(machine, placement, spinning);
@@ -391,7 +391,7 @@ Estimate<Seconds> barrier_time(const Machine& machine, const Placement& placemen
     notes.add(NoteKind::barrier_by_all_reduce);
     return *time;
   }
-  if (const auto time = meeting_by_pair(machine, placement)) {
+  if (const auto time = barrier_by_pair(machine, placement)) {
     notes.add(NoteKind::barrier_by_pair);
     return *time;
   }
