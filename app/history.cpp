@@ -20,6 +20,7 @@
 #include "core/base/error.hpp"
 #include "core/system/output.hpp"
 #include "core/text/escape_for_terminal.hpp"
+#include "core/text/shell_words.hpp"
 #include "core/text/time_text.hpp"
 #include "regression/check/check.hpp"
 #include "regression/history/listing.hpp"
@@ -98,6 +99,11 @@ ExitCode check_history(const CheckOptions& options) {
   report::Document document = report::history_check_document(report);
   document.next =
       steps_to_type(report::steps_of_check(report, history_commands(options.history.store)));
+  if (document.next.empty()) {
+    document.next.push_back(
+        {"See each series over its commits on a page:",
+         fmt::format("dlscale report --history {} -o page", shell_word(options.history.store))});
+  }
   options.output.write(document);
   return exit_code(report);
 }

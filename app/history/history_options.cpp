@@ -156,6 +156,10 @@ report::HistoryCommands history_commands(const std::string& store) {
           "dlscale history check --store " + shell_word(store),
           [store](const std::string& commit) {
             return fmt::format("dlscale history bisect {} --store {}", commit, shell_word(store));
+          },
+          [store](const std::string& commit) {
+            return fmt::format("dlscale history annotate {} --store {} --state expected --note WHY",
+                               commit, shell_word(store));
           }};
 }
 

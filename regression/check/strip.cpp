@@ -113,6 +113,7 @@ class StripMaker {
     Strip strip;
     strip.key = parts.back().key;
     for (const Part& part : parts) add(strip, part);
+    strip.latest_worse = latest_worse(strip);
     mark_alerts(strip);
     mark_annotations(strip);
     mark_machines(strip);
@@ -154,6 +155,22 @@ class StripMaker {
     strip.commits.insert(strip.commits.end(), all.begin(), all.end());
     strip.series.push_back(part.id);
     drawn_.insert(part.id);
+  }
+
+  [[nodiscard]] std::size_t latest_worse(const Strip& strip) const {
+    constexpr std::size_t least = 3;  // one or two are usual of noise
+    const Direction direction = strip.key.direction;
+    const bool is_judged = strip.found.shape != HistoryShape::bimodal &&
+                           !strip.found.segments.empty() && direction != Direction::steady;
+    if (!is_judged) return 0;
+    const HistorySegment& level = strip.found.segments.back();
+    std::size_t count = 0;
+    for (std::size_t at = level.last + 1; at > level.first; --at) {
+      const double change = std::log(strip.commits.at(at - 1).value / level.level);
+      if (!(worse_sign(direction) * change > std::log1p(rules_.changes.newest_margin))) break;
+      ++count;
+    }
+    return count < least ? 0 : count;
   }
 
   [[nodiscard]] static std::optional<std::size_t> place_of(const Strip& strip,

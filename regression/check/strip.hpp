@@ -37,6 +37,9 @@ struct Strip {
   /// Levels and changes, found separately in each series and epoch; indices refer to `commits`. The
   /// shape is that of the last epoch.
   ChangePoints found;
+  /// Latest commits that are each worse than the last level by more than the margin: 3 or more, or
+  /// 0. The level counts them in, so they are no change yet.
+  std::size_t latest_worse = 0;
   std::vector<StripMark> marks;  ///< in the order of the commits
   /// Sentences that name facts which changed too often to be marked.
   std::vector<std::string> remarks;

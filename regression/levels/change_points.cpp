@@ -295,20 +295,6 @@ void mark_modes(std::span<const double> x, std::span<const FoundChange> changes,
 
 }  // namespace
 
-std::string_view history_shape_name(HistoryShape shape) {
-  switch (shape) {
-    case HistoryShape::too_short:
-      return "too short";
-    case HistoryShape::steady:
-      return "steady";
-    case HistoryShape::changed:
-      return "changed";
-    case HistoryShape::bimodal:
-      return "bimodal";
-  }
-  return "";
-}
-
 ChangePoints find_change_points(std::span<const HistoryPoint> points, const ChangePointRule& rule) {
   EXPECT(rule.margin >= 0 && rule.newest_margin >= 0);
   const Usable usable = usable_of(points);

@@ -58,7 +58,6 @@ enum class HistoryShape {
   /// side's level and almost none between. Changes between its modes must raise no alarm.
   bimodal,
 };
-std::string_view history_shape_name(HistoryShape shape);
 
 /// One commit of a history: its value, and its runs where it has several. The value may be off by
 /// `rounding`, and only what is left of a change beyond the rounding of both levels counts.

@@ -1,13 +1,10 @@
 #pragma once
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "regression/levels/change_points.hpp"
 #include "report/figure/figures.hpp"
-#include "report/table/table.hpp"
 
 namespace dlscale::report::figure {
 
@@ -35,33 +32,5 @@ struct PairedRow {
 /// "paired": the ratio of each round, one panel for each metric, the margin shaded; it shows drifts
 /// and outliers. At most 12 panels. Absent without a row of two rounds.
 std::optional<Figure> paired(std::span<const PairedRow> rows, double margin);
-
-/// An event at a point of a history: an alert, an annotation, another machine.
-struct StripNote {
-  std::size_t at = 0;  ///< index of the first value that it applies to
-  std::string label;   ///< a short label that a table explains: "A1 regressed"
-  std::string text;    ///< the full text, shown as a tooltip
-  /// worse: an orange line below a full triangle; better: a blue one below an empty one; other: a
-  /// grey line.
-  enum class Kind { other, worse, better } kind = Kind::other;
-};
-
-/// One series of a history, oldest first, and the levels found in it.
-struct StripRow {
-  std::string name;
-  std::string unit;
-  std::vector<double> values;
-  std::vector<std::string> labels;  ///< commits of the points; as many as values, or none
-  regression::ChangePoints found;
-  std::string remark = {};            ///< shown beside the unit: "smaller is better"
-  std::vector<StripNote> notes = {};  ///< in the order of the values
-  /// A value that no history holds yet; drawn after the last point.
-  std::optional<double> reported = {};
-};
-
-/// "history": the last 100 points of each series, the levels of its segments, and marks at changes
-/// of level and at notes. At most 24 strips. Absent without a series of two points.
-inline constexpr std::size_t most_strips = 24;
-std::optional<Figure> history_strips(std::span<const StripRow> rows);
 
 }  // namespace dlscale::report::figure

@@ -11,8 +11,9 @@
 #include "core/base/statistics.hpp"
 #include "regression/history/run.hpp"
 #include "regression/import/result_run.hpp"
-#include "report/figure/comparison_figures.hpp"
+#include "report/history/history_strips.hpp"
 #include "report/history/history_table.hpp"
+#include "report/history/history_verdicts.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -38,6 +39,14 @@ void compare(std::vector<ReportedValue>& reported, const history::CheckReport& r
       value.differs = history::differences(other->second->key.environment, value.key.environment);
     }
   }
+}
+
+/// The latest improvement that nobody has explained; nullptr if there is none.
+const history::Alert* new_improvement(const history::CheckReport& report) {
+  const auto found = std::ranges::find_if(report.alerts, [](const history::Alert& alert) {
+    return alert.state == history::AlertState::raised && !alert.fails() && !alert.has_ended();
+  });
+  return found == report.alerts.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -72,11 +81,17 @@ std::vector<ReportedValue> reported_values(std::span<const ResultFile> results) 
 std::vector<NextStep> steps_of_check(const history::CheckReport& report,
                                      const HistoryCommands& commands) {
   std::vector<NextStep> steps;
-  for (const history::Alert& alert : report.alerts) {
-    if (!alert.fails() || steps.size() == 3) continue;
-    const std::string commit = short_commit(alert.commit);
+  if (const history::Alert* worst = largest_failing(report).alert; worst != nullptr) {
+    const std::string commit = short_commit(worst->commit);
     steps.push_back(
         {fmt::format("Find the commit of the change at {}:", commit), commands.bisect(commit)});
+    steps.push_back(
+        {"Then say what it was, and the check passes:", commands.annotate(commit), {"WHY"}});
+  } else if (const history::Alert* better = new_improvement(report); better != nullptr) {
+    const std::string commit = short_commit(better->commit);
+    steps.push_back({fmt::format("Say why {} is faster, and later commits are judged by it:", commit),
+                     commands.annotate(commit),
+                     {"WHY"}});
   }
   for (const history::Rerun& rerun : report.reruns) {
     if (steps.size() == 3) break;
@@ -84,9 +99,11 @@ std::vector<NextStep> steps_of_check(const history::CheckReport& report,
                      commands.add + " RESULTS",
                      {"RESULTS"}});
   }
-  if (!steps.empty()) return steps;
-  return {{"Add the results of the next commit:", commands.add + " RESULTS", {"RESULTS"}},
-          {"Check again after the next commit:", commands.check}};
+  if (exit_code(report) != ExitCode::ok) return steps;
+  steps.push_back({"Add the results of the next commit, and check again:",
+                   fmt::format("{} RESULTS && {}", commands.add, commands.check),
+                   {"RESULTS"}});
+  return steps;
 }
 
 HistoryView look_at_history(history::Store& store, HistoryCommands commands,

@@ -33,10 +33,12 @@ struct HistoryCommands {
   std::string add;                                               ///< adds results to it
   std::string check;                                             ///< makes the page's check again
   std::function<std::string(const std::string& commit)> bisect;  ///< searches an alert's range
+  /// Says of an alert that it was expected, and WHY.
+  std::function<std::string(const std::string& commit)> annotate;
 };
 
-/// Steps after a check, at most 3: search the changes, measure again, or add the next commit and
-/// check again.
+/// Steps after a check, at most 3: search the largest change and explain it, measure again, or add
+/// the next commit and check again.
 std::vector<NextStep> steps_of_check(const regression::history::CheckReport& report,
                                      const HistoryCommands& commands);
 

@@ -272,12 +272,13 @@ std::string marked(const std::string& text, const std::vector<std::string>& plac
   return out;
 }
 
-/// A command whose lines break before an option, and within one only if it fills a line.
+/// A command whose lines break before an option or "&&", and within one only if it fills a line.
 std::string command_html(const NextStep& step) {
   std::string out;
   const std::string& text = step.command;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(" -", at + 1), text.size());
+    const std::size_t end =
+        std::min({text.find(" -", at + 1), text.find(" && ", at + 1), text.size()});
     out += fmt::format("{}<span class=\"option\">{}</span>", at == 0 ? "" : " ",
                        marked(text.substr(at, end - at), step.placeholders));
     at = end + 1;

@@ -33,7 +33,7 @@ Tile regressions_tile(const HistoryView& view) {
   const std::string better =
       changes.improvements == 0
           ? ""
-          : fmt::format("; and {}", counted(changes.improvements, "improvement"));
+          : fmt::format("; {}", counted(changes.improvements, "improvement"));
   return {"New regressions", std::to_string(changes.regressions),
           fmt::format("{} of {} series{}", changes.series, view.report.series.size(), better),
           changes.regressions > 0               ? Tone::bad
@@ -51,10 +51,11 @@ std::vector<Tile> change_tiles(const FailingChange& worst) {
 }
 
 Tile smallest_tile(const SmallestChange& smallest) {
-  const std::string most = percent(smallest.most);
-  return {"Smallest change that it shows", percent(smallest.median),
-          most == percent(smallest.median) ? "of the newest commit against its level"
-                                           : most + " by the noisiest series",
+  const std::string median = percent(smallest.median);
+  return {"Smallest change that it shows", percent(smallest.most),
+          median == percent(smallest.most)
+              ? "of the newest commit against its level"
+              : fmt::format("in the noisiest series; {} in the median one", median),
           Tone::plain};
 }
 
@@ -68,9 +69,10 @@ std::vector<Tile> tiles_of(const HistoryView& view) {
     tiles.push_back({"Need fresh runs", std::to_string(open),
                      fmt::format("of {} series", report.series.size()), Tone::caution});
   }
+  const long long young = states(view, SeriesState::new_baseline);
   tiles.push_back({"Series", std::to_string(report.series.size()),
-                   fmt::format("{}, {} too new to judge", commits_text(report),
-                               states(view, SeriesState::new_baseline)),
+                   commits_text(report) +
+                       (young > 0 ? fmt::format(", {} too new to judge", young) : ""),
                    Tone::plain});
   const auto smallest = smallest_change(report);
   if (smallest && worst.metric == nullptr) tiles.push_back(smallest_tile(*smallest));

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/text/numbers.hpp"
 #include "core/text/time_text.hpp"
-#include "report/figure/comparison_figures.hpp"
+#include "report/history/history_strips.hpp"
 #include "report/history/history_table.hpp"
 
 namespace dlscale::report {
@@ -38,62 +40,101 @@ StripUnit unit_of(const Strip& strip) {
   if (strip.key.unit != "s") return {strip.key.unit, 1};
   const double value = strip.commits.back().value;
   if (value < 1e-6) return {"ns", 1e9};
-  if (value < 1e-3) return {"us", 1e6};
+  if (value < 1e-3) return {"µs", 1e6};
   if (value < 1) return {"ms", 1e3};
   return {"s", 1};
 }
 
-/// The name of a series; one whose axes are a single text, as those of other programs, is that
-/// text.
-std::string short_name(const SeriesKey& key, std::span<const Strip> strips) {
-  const auto same = [&key](const Strip& each) { return each.key.suite == key.suite; };
-  if (key.axes.size() != 1 || strips.size() < 2 || !std::ranges::all_of(strips, same)) {
-    return key.name();
+/// The strips of the same suite and metric, which only their axes tell apart.
+std::vector<const Strip*> alike(const Strip& strip, std::span<const Strip> strips) {
+  std::vector<const Strip*> found;
+  for (const Strip& each : strips) {
+    const bool is_alike = each.key.suite == strip.key.suite && each.key.metric == strip.key.metric;
+    if (is_alike) found.push_back(&each);
   }
-  return fmt::format("{}: {}", key.axes.begin()->second, key.metric);
+  return found;
 }
 
-/// Names of the strips without the parts that all share.
-std::vector<std::string> short_names(std::span<const Strip> strips) {
-  std::map<std::string, std::set<std::string>> values;
-  for (const Strip& strip : strips) {
-    for (const auto& [name, value] : strip.key.axes) values[name].insert(value);
-  }
-  std::vector<std::string> names;
-  for (const Strip& strip : strips) {
-    SeriesKey key = strip.key;
-    if (strips.size() > 1) {
-      std::erase_if(key.axes, [&](const auto& axis) {
-        const bool everywhere = std::ranges::all_of(
-            strips, [&](const Strip& each) { return each.key.axes.contains(axis.first); });
-        return everywhere && values.at(axis.first).size() == 1;
-      });
+/// Names of the axes that tell the strips apart, as few and short ones as do.
+std::set<std::string> telling_axes(const std::vector<const Strip*>& strips) {
+  std::map<std::string, std::size_t> lengths;
+  for (const Strip* strip : strips) {
+    for (const auto& [name, value] : strip->key.axes) {
+      lengths[name] = std::max(lengths[name], name.size() + value.size());
     }
-    names.push_back(fmt::format("{}. {}", names.size() + 1, short_name(key, strips)));
   }
-  return names;
+  std::vector<std::pair<std::size_t, std::string>> longest_first;
+  std::set<std::string> telling;
+  for (const auto& [name, length] : lengths) {
+    longest_first.emplace_back(length, name);
+    telling.insert(name);
+  }
+  std::ranges::sort(longest_first, std::greater{});
+  const auto kinds = [&] {
+    std::set<history::Facts> distinct;
+    for (const Strip* strip : strips) {
+      history::Facts axes = strip->key.axes;
+      std::erase_if(axes, [&](const auto& axis) { return !telling.contains(axis.first); });
+      distinct.insert(std::move(axes));
+    }
+    return distinct.size();
+  };
+  const std::size_t all = kinds();
+  for (const auto& [length, name] : longest_first) {
+    telling.erase(name);
+    if (kinds() < all) telling.insert(name);
+  }
+  return telling;
+}
+
+/// "2. conv layer=res2a_branch2b": the number of a strip and what tells it from the others. The
+/// time of a suite needs no metric. One strip alone has its full name.
+std::string title_of(const Strip& strip, std::span<const Strip> strips, std::size_t number) {
+  if (strips.size() == 1) return fmt::format("{}. {}", number, strip.key.name());
+  const std::set<std::string> telling = telling_axes(alike(strip, strips));
+  const bool is_of_all = std::ranges::all_of(
+      strips, [&](const Strip& each) { return each.key.suite == strip.key.suite; });
+  std::string title = fmt::format("{}.", number);
+  if (!is_of_all || telling.empty()) title += " " + strip.key.suite;
+  for (const auto& [axis, value] : strip.key.axes) {
+    if (!telling.contains(axis)) continue;
+    title += axis == "benchmark" ? " " + value : fmt::format(" {}={}", axis, value);
+  }
+  return strip.key.metric == "time" ? title : fmt::format("{}: {}", title, strip.key.metric);
+}
+
+std::vector<std::string> titles_of(std::span<const Strip> strips) {
+  std::vector<std::string> titles;
+  for (const Strip& strip : strips) titles.push_back(title_of(strip, strips, titles.size() + 1));
+  return titles;
 }
 
 std::string direction_text(Direction direction) {
   switch (direction) {
     case Direction::smaller_is_better:
-      return "+ = worse";
+      return "lower is better";
     case Direction::larger_is_better:
-      return "− = worse";
+      return "higher is better";
     case Direction::steady:
-      return "either way is news";
+      return "should stay as it is";
   }
   return "";
+}
+
+/// "last 3 worse: no change yet"; empty if the latest commits are at the level.
+std::string latest_text(const Strip& strip) {
+  if (strip.latest_worse == 0) return "";
+  return fmt::format("last {} worse: no change yet", strip.latest_worse);
 }
 
 bool is_improvement(const history::StripMark& mark) {
   return mark.movement == Verdict::improved;
 }
 
-char letter_of(const history::StripMark& mark) {
-  switch (mark.kind) {
+char letter_of(MarkKind kind) {
+  switch (kind) {
     case MarkKind::alert:
-      return is_improvement(mark) ? 'I' : 'A';
+      break;  // has a word
     case MarkKind::annotation:
       return 'N';
     case MarkKind::environment:
@@ -101,16 +142,17 @@ char letter_of(const history::StripMark& mark) {
     case MarkKind::machine:
       return 'M';
   }
-  return '?';
+  return 'A';
 }
 
-/// "A1", "E1", "I1": the labels of a strip's marks.
+/// "regressed", "E1", "N1": the labels of a strip's marks.
 std::vector<std::string> mark_labels(const Strip& strip) {
   std::map<char, int> counts;
   std::vector<std::string> labels;
   for (const history::StripMark& mark : strip.marks) {
-    const char letter = letter_of(mark);
-    labels.push_back(fmt::format("{}{}", letter, ++counts[letter]));
+    const char letter = letter_of(mark.kind);
+    labels.push_back(mark.movement ? std::string(verdict_name(*mark.movement))
+                                   : fmt::format("{}{}", letter, ++counts[letter]));
   }
   return labels;
 }
@@ -137,21 +179,25 @@ std::optional<double> reported_in(const HistoryView& view, const Strip& strip) {
 
 figure::StripNote note_of(const history::StripMark& mark, const std::string& label) {
   using Kind = figure::StripNote::Kind;
-  if (!mark.movement) return {mark.at, label, mark.text};
-  return {mark.at, fmt::format("{} {}", label, verdict_name(*mark.movement)), mark.text,
-          is_improvement(mark) ? Kind::better : Kind::worse};
+  return {mark.at, label, mark.text,
+          !mark.movement         ? Kind::other
+          : is_improvement(mark) ? Kind::better
+                                 : Kind::worse};
 }
 
-figure::StripRow row_of(const HistoryView& view, const Strip& strip, std::string name) {
+figure::StripRow row_of(const HistoryView& view, const Strip& strip, std::string title) {
   const StripUnit unit = unit_of(strip);
-  figure::StripRow row{std::move(name),
+  const std::string number = title.substr(0, title.find(' ') + 1);
+  figure::StripRow row{number + strip.key.name(),
                        unit.name,
                        {},
                        {},
                        scaled(strip.found, unit.factor),
                        direction_text(strip.key.direction),
                        {},
-                       {}};
+                       {},
+                       std::move(title),
+                       latest_text(strip)};
   for (const history::CommitPoint& commit : strip.commits) {
     row.values.push_back(commit.value * unit.factor);
     row.labels.push_back(
@@ -197,8 +243,8 @@ Table marks_table(const HistoryView& view, const std::vector<std::string>& names
     }
   }
   table.notes = {
-      "A: an alert; I: an improvement; N: what people said of a change; E: another environment, a "
-      "new baseline; M: another host or kernel of the same class"};
+      "N: what people said of a change; E: another environment, a new baseline; M: another host or "
+      "kernel of the same class"};
   return table;
 }
 
@@ -309,7 +355,7 @@ void append_or_list(Section& section, Table table) {
 }  // namespace
 
 std::optional<Figure> history_figure(const HistoryView& view) {
-  const std::vector<std::string> names = short_names(view.strips);
+  const std::vector<std::string> names = titles_of(view.strips);
   std::vector<figure::StripRow> rows;
   for (std::size_t i = 0; i < view.strips.size(); ++i) {
     rows.push_back(row_of(view, view.strips[i], names[i]));
@@ -333,7 +379,7 @@ Section history_section(const HistoryView& view) {
   append_items(section, unknown_items(view));
   for (const Table& table : document.tables) append_or_list(section, table);
   section.blocks.emplace_back(FigureSlot{"history"});
-  const std::vector<std::string> names = short_names(view.strips);
+  const std::vector<std::string> names = titles_of(view.strips);
   append_items(section, strip_remarks(view, names));
   append_folded(section, marks_table(view, names));
   return section;

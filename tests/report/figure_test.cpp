@@ -20,6 +20,7 @@
 #include "report/figure/pareto.hpp"
 #include "report/figure/speedup_lines.hpp"
 #include "report/figure/stacked_bars.hpp"
+#include "report/history/history_strips.hpp"
 #include "report/results/axes.hpp"
 #include "report/results/step_parts.hpp"
 #include "tests/report/look_at.hpp"
@@ -454,26 +455,32 @@ TEST(HistoryStrips, ShowLevelsAndWhereTheyChanged) {
   for (int i = 0; i < 40; ++i) row.labels.push_back(fmt::format("commit{}", i));
   const auto figure = history_strips(std::span(&row, 1));
   expect_drawable(figure);
-  EXPECT_EQ(count(figure->svg, "<circle "), 40U);
-  EXPECT_TRUE(contains(figure->svg, ">+10.0 % at commit20<") ||
-              contains(figure->svg, ">+9.9 % at commit20<"));
+  EXPECT_EQ(count(figure->svg, "<circle "), 41U) << "40 points and that of the legend";
+  EXPECT_TRUE(contains(figure->svg, ">+10.0 % at commit20 (1.001 to 1.101 s)<") ||
+              contains(figure->svg, ">+9.9 % at commit20 (1.001 to 1.101 s)<"))
+      << figure->svg;
+  EXPECT_TRUE(contains(figure->svg, ">1.101 s<")) << "the last level beside the plot";
 }
 
 TEST(HistoryStrips, ShowTheMedianOfEachSegmentMarksAndWhatTheHistoryDoesNotHave) {
-  StripRow row{std::string(300, 'x'), "ms", {}, {}, {}, "+ = worse", {}, 1.234};
+  StripRow row{std::string(300, 'x'), "ms", {}, {}, {}, "lower is better", {}, 1.234};
   for (int i = 0; i < 120; ++i) row.values.push_back(i < 100 ? 1.5 : 1.75);
   row.found = regression::find_change_points(std::span<const double>(row.values));
+  row.latest = "last 3 worse: no change yet";
   row.notes = {{5, "A1", "too old to be drawn"}, {90, "E1", "NCCL: 1 → 2"}, {90, "N1", "expected"}};
   const auto figure = history_strips(std::span(&row, 1));
   expect_drawable(figure);
-  EXPECT_EQ(count(figure->svg, "<circle "), 101U);
-  EXPECT_TRUE(contains(figure->svg, ">1.500<"));
-  EXPECT_TRUE(contains(figure->svg, ">1.750<"));
+  EXPECT_EQ(count(figure->svg, "<circle "), 102U);
+  EXPECT_TRUE(contains(figure->svg, ">+16.7 % (1.500 to 1.750 ms)<")) << figure->svg;
+  EXPECT_TRUE(contains(figure->svg, ">1.750 ms<"));
+  EXPECT_TRUE(contains(figure->svg, ">last 3 worse: no change yet<"));
   EXPECT_TRUE(contains(figure->svg, "<title>NCCL: 1 → 2</title>E1<"));
   EXPECT_TRUE(contains(figure->svg, "</title>N1<"));
   EXPECT_FALSE(contains(figure->svg, "A1"));
   EXPECT_TRUE(contains(figure->svg, "reported here, not in the history: 1.234 ms"));
-  EXPECT_TRUE(contains(figure->svg, "… (ms, + = worse), changed")) << "a long name is cut";
+  EXPECT_TRUE(contains(figure->svg, "xxx…</text>")) << "a long name is cut";
+  EXPECT_TRUE(contains(figure->svg, ">ms, lower is better<")) << figure->svg;
+  EXPECT_TRUE(contains(figure->title, "E, M and N: see the marks of the strips"));
 }
 
 TEST(HistoryStrips, LeaveOutPointsThatAreNoNumbersAndSeriesWithoutTwo) {
@@ -482,7 +489,7 @@ TEST(HistoryStrips, LeaveOutPointsThatAreNoNumbersAndSeriesWithoutTwo) {
                                    {"none", "s", {nan, nan}, {}, {}}};
   const auto figure = history_strips(rows);
   expect_drawable(figure);
-  EXPECT_EQ(count(figure->svg, "<circle "), 2U);
+  EXPECT_EQ(count(figure->svg, "<circle "), 3U);
   EXPECT_FALSE(contains(figure->svg, ">none"));
   EXPECT_FALSE(history_strips(std::span(rows).subspan(1)));
 }

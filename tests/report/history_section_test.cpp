@@ -44,23 +44,27 @@ class HistoryPage : public testing::Test {
   void add(int first, int last, double seconds) {
     std::vector<history::ImportedRun> runs;
     for (int number = first; number <= last; ++number) {
-      history::ImportedRun run;
-      run.file = run.content = history::samples::commit_name(number) + "\n";
-      history::add_points(run, result_of_commit(number, seconds));
-      run.commit = history::samples::commit_name(number);
-      run.time = history::samples::commit_time(number);
-      for (history::KeyedPoint& each : run.points) {
-        each.point.commit = run.commit;
-        each.point.time = run.time;
-      }
-      history::number_parts(run);
-      runs.push_back(std::move(run));
+      runs.push_back(run_of(number, result_of_commit(number, seconds)));
     }
     store_.add(runs);
   }
+  static history::ImportedRun run_of(int number, const ResultFile& file) {
+    history::ImportedRun run;
+    run.file = run.content = history::samples::commit_name(number) + "\n";
+    history::add_points(run, file);
+    run.commit = history::samples::commit_name(number);
+    run.time = history::samples::commit_time(number);
+    for (history::KeyedPoint& each : run.points) {
+      each.point.commit = run.commit;
+      each.point.time = run.time;
+    }
+    history::number_parts(run);
+    return run;
+  }
   [[nodiscard]] HistoryView view(const std::vector<ResultFile>& results) {
     const HistoryCommands commands{"add", "check",
-                                   [](const std::string& commit) { return "bisect " + commit; }};
+                                   [](const std::string& commit) { return "bisect " + commit; },
+                                   [](const std::string& commit) { return "annotate " + commit; }};
     return look_at_history(
         store_, commands, [](const history::SeriesKey&) { return true; }, {},
         reported_values(results));
@@ -90,7 +94,9 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   EXPECT_TRUE(page.tiles.at(0).detail.starts_with("95 % interval +")) << page.tiles.at(0).detail;
   EXPECT_TRUE(page.tiles.at(1).detail.ends_with(", after c0020")) << page.tiles.at(1).detail;
   EXPECT_EQ(page.tone, Tone::bad);
+  ASSERT_EQ(page.next.size(), 2U);
   EXPECT_EQ(page.next.at(0).command, "bisect c0021");
+  EXPECT_EQ(page.next.at(1).command, "annotate c0021");
   const std::string text = html(page);
   EXPECT_TRUE(contains(text, ": 1 regression in 1 series over 40 commits: +20.0 %"));
   EXPECT_TRUE(contains(text, "Which commit it was: bisect c0021"));
@@ -99,11 +105,10 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   const auto figure = history_figure(history);
   ASSERT_TRUE(figure);
   EXPECT_EQ(figure->file, "history.svg");
-  EXPECT_TRUE(contains(figure->svg, ">A1 regressed<") ||
-              contains(figure->svg, "</title>A1 regressed<"));
   EXPECT_TRUE(contains(figure->svg, "class=\"c1\"/>")) << "a full triangle";
-  EXPECT_TRUE(contains(figure->svg, "+20.0 % at c0021<")) << figure->svg;
-  EXPECT_TRUE(contains(figure->svg, "(ms, + = worse), changed")) << figure->svg;
+  EXPECT_TRUE(contains(figure->svg, "regressed +20.0 % at c0021 (1.000 to 1.200 ms)<"))
+      << figure->svg;
+  EXPECT_TRUE(contains(figure->svg, ">ms, lower is better<")) << figure->svg;
 }
 
 TEST_F(HistoryPage, TellsAnImprovementFromARegressionByWordAndShape) {
@@ -114,12 +119,14 @@ TEST_F(HistoryPage, TellsAnImprovementFromARegressionByWordAndShape) {
   EXPECT_TRUE(
       page.verdict.starts_with("No new regression (and 1 improvement) in 1 series over 40 commits"))
       << page.verdict;
-  EXPECT_EQ(page.tiles.at(0).detail, "0 of 1 series; and 1 improvement");
+  EXPECT_EQ(page.tiles.at(0).detail, "0 of 1 series; 1 improvement");
+  EXPECT_EQ(page.next.at(0).command, "annotate c0021");
   const auto figure = history_figure(history);
   ASSERT_TRUE(figure);
-  EXPECT_TRUE(contains(figure->svg, "I1 improved<")) << figure->svg;
+  EXPECT_TRUE(contains(figure->svg, "improved -16.7 % at c0021")) << figure->svg;
   EXPECT_TRUE(contains(figure->svg, "class=\"hollow s0\"/>")) << "an empty triangle";
-  EXPECT_FALSE(contains(figure->svg, "class=\"c1\"/>")) << "no full one";
+  EXPECT_EQ(figure->svg.find("class=\"c1\"/>"), figure->svg.rfind("class=\"c1\"/>"))
+      << "a full one in the legend alone";
 }
 
 TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
@@ -134,8 +141,8 @@ TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
   EXPECT_EQ(page.tone, Tone::good);
   EXPECT_EQ(page.data->word, "Good") << page.data->reasons;
   EXPECT_EQ(page.tiles.back().name, "Smallest change that it shows");
-  EXPECT_EQ(page.next.at(0).command, "add RESULTS");
-  EXPECT_EQ(page.next.at(1).command, "check");
+  ASSERT_EQ(page.next.size(), 1U);
+  EXPECT_EQ(page.next.at(0).command, "add RESULTS && check");
 }
 
 TEST_F(HistoryPage, OfNoisySeriesSaysWhichChangesMayHide) {
@@ -146,6 +153,39 @@ TEST_F(HistoryPage, OfNoisySeriesSaysWhichChangesMayHide) {
   EXPECT_EQ(page.data->word, "Usable") << page.verdict;
   EXPECT_TRUE(contains(page.data->reasons, "noise hides changes of less than"))
       << page.data->reasons;
+}
+
+TEST_F(HistoryPage, SaysThatTheLatestCommitsAreWorseThoughNoChangeYet) {
+  std::vector<history::ImportedRun> runs;
+  for (int commit = 1; commit <= 27; ++commit) {
+    const double worse = commit < 25 ? 0.03 * (commit * 7 % 10) : 0.24;
+    runs.push_back(run_of(commit, result_of_commit(commit, 1e-3 * (1 + worse))));
+  }
+  store_.add(runs);
+  const HistoryView history = view({});
+  EXPECT_EQ(history.strips.at(0).latest_worse, 4U) << "commit 24 as well";
+  const Page page = history_page(history);
+  EXPECT_TRUE(page.verdict.starts_with("No new regression")) << page.verdict;
+  EXPECT_TRUE(contains(html(page), ">last 4 worse: no change yet<"));
+  add(28, 28, 1e-3);
+  EXPECT_EQ(view({}).strips.at(0).latest_worse, 0U);
+}
+
+TEST_F(HistoryPage, TitlesSeriesByTheAxesThatTellThemApart) {
+  std::vector<history::ImportedRun> runs;
+  for (int commit = 1; commit <= 12; ++commit) {
+    ResultFile file = result_of_commit(commit, 1e-3);
+    file.measurements.push_back(file.measurements[0]);
+    file.measurements[0].axes = {{"kernel", "gemm m8 n8"}, {"layer", "a"}, {"dtype", "f32"}};
+    file.measurements[1].axes = {{"kernel", "gemm m9 n9"}, {"layer", "b"}, {"dtype", "f32"}};
+    runs.push_back(run_of(commit, file));
+  }
+  store_.add(runs);
+  const auto figure = history_figure(view({}));
+  ASSERT_TRUE(figure);
+  EXPECT_TRUE(contains(figure->svg, "</title>1. layer=a<")) << figure->svg;
+  EXPECT_TRUE(contains(figure->svg, "</title>2. layer=b<"));
+  EXPECT_TRUE(contains(figure->data.rows.at(0).at(0).text, "1. gemm dtype=f32 kernel=gemm m8 n8"));
 }
 
 TEST_F(HistoryPage, SaysThatNothingCanBeJudgedOfTooFewCommits) {

@@ -105,7 +105,8 @@ void write_history(const std::filesystem::path& folder) {
   add(31, 45, 1e-3);
   const auto all = [](const history::SeriesKey&) { return true; };
   const report::HistoryCommands commands{
-      "add", "check", [](const std::string& commit) { return "bisect " + commit; }};
+      "add", "check", [](const std::string& commit) { return "bisect " + commit; },
+      [](const std::string& commit) { return "annotate " + commit; }};
   const report::HistoryView view = report::look_at_history(store, commands, all, {}, {});
   report::Page page = report::history_page(view);
   constexpr int rows = 1200;
