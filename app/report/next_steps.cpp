@@ -66,6 +66,18 @@ std::vector<NextStep> steps_of_noisy_gate(const std::string& again) {
   return steps;
 }
 
+/// Whether both versions were trainings of dlscale, whose results hold phases.
+bool is_of_trainings(const GateReport& gate) {
+  return std::ranges::any_of(gate.metrics, [](const regression::GateMetric& metric) {
+    return metric.key.starts_with("e2e ");
+  });
+}
+
+/// Whether the gate timed whole commands, which leave no results.
+bool is_of_whole_command(const GateReport& gate) {
+  return std::ranges::all_of(gate.metrics, &regression::is_time_of_command);
+}
+
 /// Steps of a gate that decided nothing.
 std::vector<NextStep> steps_of_open_gate(const GateReport& gate, int last) {
   constexpr int most_rounds = 1000;  // that the option takes
@@ -195,17 +207,20 @@ std::vector<NextStep> steps_of_gate(const GateReport& gate, const std::string& f
                        fmt::format("git log --oneline {}..{}", shell_word(gate.base.commit),
                                    shell_word(gate.changed.commit))});
     }
-    steps.push_back({"See which phase of a training became slower, after a run of each version:",
-                     "dlscale compare BASE NEW",
-                     {"BASE", "NEW"}});
+    if (is_of_trainings(gate)) {
+      steps.push_back({"See which phase of a training became slower, after a run of each version:",
+                       "dlscale compare BASE NEW",
+                       {"BASE", "NEW"}});
+    }
   } else if (gate.verdict == regression::Verdict::inconclusive) {
     steps = steps_of_open_gate(gate, std::max(last, gate.rounds));
-  } else {
+  } else if (!is_of_whole_command(gate)) {
     steps.push_back({"Keep the results of the new version as the next baseline:",
                      "dlscale history add RESULTS --store perf-history",
                      {"RESULTS"}});
   }
-  if (!file.empty()) {
+  const bool is_known = is_trusted(gate) && gate.verdict != regression::Verdict::inconclusive;
+  if (!file.empty() && is_known) {
     steps.push_back({"Show this on the pull request:",
                      fmt::format("dlscale report {} --format comment -o page", shell_word(file))});
   }

@@ -119,8 +119,12 @@ double least_margin(const GateReport& report) {
   return report.margin_of_noise ? std::min(least_auto_margin, report.margin) : report.margin;
 }
 
+bool is_time_of_command(const GateMetric& metric) {
+  return metric.key == "command" && metric.series == "wall";
+}
+
 std::string metric_name(const GateMetric& metric) {
-  if (metric.key == "command" && metric.series == "wall") return "time of the command";
+  if (is_time_of_command(metric)) return "time of the command";
   return metric.series.empty() || metric.series == "time" ? metric.key
                                                           : metric.key + ": " + metric.series;
 }

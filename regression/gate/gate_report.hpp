@@ -120,7 +120,10 @@ struct GateReport {
 /// The margin beyond which a change is regressed or improved.
 double least_margin(const GateReport& report);
 
-/// "conv batch=1: t_f"; "time of the command" where the gate timed whole commands.
+/// Whether the gate timed a whole command by the clock.
+bool is_time_of_command(const GateMetric& metric);
+
+/// "conv batch=1: t_f"; "time of the command" of a whole command.
 std::string metric_name(const GateMetric& metric);
 
 /// Headline of at most 140 characters: "2 regressed, 1 improved, 3 inconclusive of 84, 1 not

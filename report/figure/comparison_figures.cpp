@@ -18,7 +18,7 @@ namespace dlscale::report::figure {
 namespace {
 
 constexpr std::size_t most_forest_rows = 60;
-constexpr double left_of_forest = 304;  ///< names of metrics, px
+constexpr std::size_t longest_name = 40;  ///< of a metric, in characters
 constexpr std::string_view axis_name = "change (+ = worse)";
 
 /// Ticks of ratios as signed percentages.
@@ -44,7 +44,7 @@ std::string_view colour_of(const ForestRow& row) {
 }
 
 void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, double y) {
-  canvas.text({left_of_forest - 8, y + 4}, cut_to_width(row.name, 40), Anchor::end);
+  canvas.text({x.from - 8, y + 4}, cut_to_width(row.name, longest_name), Anchor::end);
   const double low = row.low ? x.at(as_percent(*row.low)) : x.from;
   const double high = row.high ? x.at(as_percent(*row.high)) : x.to;
   canvas.line({low, y}, {high, y}, "axis");
@@ -97,7 +97,8 @@ Table round_numbers(const std::vector<const PairedRow*>& rows) {
 
 }  // namespace
 
-std::optional<Figure> forest(std::span<const ForestRow> rows, double margin) {
+std::optional<Figure> forest(std::span<const ForestRow> rows, double margin,
+                             std::string_view interval) {
   if (rows.empty()) return {};
   std::vector<ForestRow> shown(rows.begin(), rows.end());
   std::ranges::stable_sort(shown, std::greater{},
@@ -105,16 +106,18 @@ std::optional<Figure> forest(std::span<const ForestRow> rows, double margin) {
   if (shown.size() > most_forest_rows) shown.resize(most_forest_rows);
   double least = as_percent(1 / (1 + margin));
   double most = as_percent(1 + margin);
+  std::size_t widest = 0;
   for (const ForestRow& row : shown) {
+    widest = std::max(widest, std::min(display_width(row.name), longest_name));
     least = std::min({least, as_percent(row.ratio), as_percent(row.low.value_or(row.ratio))});
     most = std::max({most, as_percent(row.ratio), as_percent(row.high.value_or(row.ratio))});
   }
   const double height = 20.0 * static_cast<double>(shown.size()) + 60;
   Canvas canvas(figure_width, height);
   const double room = (most - least) * 0.05;
-  const Frame frame =
-      frame_in({left_of_forest, 6, figure_width - left_of_forest - 104, height - 52},
-               {least - room, most + room}, {0, 1});
+  const double left = 16 + 7.2 * static_cast<double>(widest);
+  const Frame frame = frame_in({left, 6, figure_width - left - 104, height - 52},
+                               {least - room, most + room}, {0, 1});
   draw_band(canvas, frame, margin);
   draw_axes(canvas, frame, change_ticks(frame.x), {}, axis_name, "");
   canvas.line({frame.x.at(0), frame.y.from}, {frame.x.at(0), frame.y.to}, "dash");
@@ -122,9 +125,9 @@ std::optional<Figure> forest(std::span<const ForestRow> rows, double margin) {
     draw_forest_row(canvas, frame.x, shown[i], 18 + 20.0 * static_cast<double>(i));
   }
   std::string title = fmt::format(
-      "Change of each metric with its interval; changes in the shaded band, up to {}, do not "
-      "matter",
-      percent(margin));
+      "Change of each metric (dot) with its {} (line); changes in the shaded band, up to {}, do "
+      "not matter",
+      interval, percent(margin));
   if (shown.size() < rows.size()) {
     title += fmt::format(" ({} smaller changes are not drawn)", rows.size() - shown.size());
   }

@@ -2,6 +2,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/figure/figures.hpp"
@@ -20,8 +21,10 @@ struct ForestRow {
 };
 
 /// "forest": one row for each metric with ratio and interval; the band up to `margin`, which does
-/// not matter, is shaded. At most 60 rows, those farthest from 1 first. Absent without a row.
-std::optional<Figure> forest(std::span<const ForestRow> rows, double margin);
+/// not matter, is shaded. `interval` names the interval, with its level. At most 60 rows, those
+/// farthest from 1 first. Absent without a row.
+std::optional<Figure> forest(std::span<const ForestRow> rows, double margin,
+                             std::string_view interval = "95 % interval");
 
 /// One metric round by round.
 struct PairedRow {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -36,18 +37,24 @@ const GateMetric* largest(const GateReport& gate, Verdict verdict) {
   return found;
 }
 
-/// "conv batch=1 by +6.0 % (interval +4.9 % to +7.1 %)"; without the name if there is one metric.
+/// "96 % interval +4.9 % to +7.1 %".
+std::string interval_of(const GateReport& gate, const GateMetric& metric) {
+  return fmt::format("{}interval {}", level_of_interval(gate, metric),
+                     changes_from_to(metric.ratio_low, metric.ratio_high));
+}
+
+/// "conv batch=1 by +6.0 % (96 % interval +4.9 % to +7.1 %)"; without the name if there is one
+/// metric.
 std::string change_of(const GateReport& gate, const GateMetric& metric) {
-  return fmt::format(
-      "{}by {} (interval {})", gate.metrics.size() == 1 ? "" : metric_name(metric) + " ",
-      signed_percent(metric.ratio - 1), changes_from_to(metric.ratio_low, metric.ratio_high));
+  return fmt::format("{}by {} ({})", gate.metrics.size() == 1 ? "" : metric_name(metric) + " ",
+                     signed_percent(metric.ratio - 1), interval_of(gate, metric));
 }
 
 std::string all_metrics(const GateReport& gate) {
   return counted(std::ssize(gate.metrics), "metric");
 }
 
-/// "2 of 4 metrics regressed, most of all conv by +6.0 % (interval +4.9 % to +7.1 %)".
+/// "2 of 4 metrics regressed, most of all conv by +6.0 % (96 % interval +4.9 % to +7.1 %)".
 std::string moved(const GateReport& gate, Verdict verdict) {
   const std::string change = change_of(gate, *largest(gate, verdict));
   const std::string_view word = verdict_name(verdict);
@@ -71,9 +78,9 @@ std::string open_verdict(const GateReport& gate) {
   const std::string margin = percent(least_margin(gate));
   if (gate.metrics.size() == 1) {
     const GateMetric& metric = gate.metrics.front();
-    return fmt::format("Not known yet: {} changed by {}, and {} or more would be a regression.",
-                       metric_name(metric), changes_from_to(metric.ratio_low, metric.ratio_high),
-                       margin);
+    return fmt::format("Not known yet: {} changed by {} ({}), and {} or more would be a regression.",
+                       metric_name(metric), signed_percent(metric.ratio - 1),
+                       interval_of(gate, metric), margin);
   }
   return fmt::format(
       "Not known yet: none of {} has regressed for sure, but {} may have, by {} or "
@@ -91,8 +98,13 @@ std::string verdict_of(const GateReport& gate) {
   if (count_of(gate, Verdict::improved) > 0) {
     return fmt::format("No: nothing regressed, and {}.", moved(gate, Verdict::improved));
   }
-  return fmt::format("No: none of {} regressed by {} or more.", all_metrics(gate),
-                     percent(least_margin(gate)));
+  const std::string margin = percent(least_margin(gate));
+  if (gate.metrics.size() > 1) {
+    return fmt::format("No: none of {} regressed by {} or more.", all_metrics(gate), margin);
+  }
+  const GateMetric& metric = gate.metrics.front();
+  return fmt::format("No: {} did not regress by {} or more ({}).", metric_name(metric), margin,
+                     interval_of(gate, metric));
 }
 
 Tone tone_of_gate(const GateReport& gate) {
@@ -100,30 +112,78 @@ Tone tone_of_gate(const GateReport& gate) {
   return gate.verdict == Verdict::regressed ? Tone::bad : Tone::good;
 }
 
-Tile count_tile(const GateReport& gate, const char* name, Verdict verdict, Tone tone) {
-  const long long count = count_of(gate, verdict);
-  const GateMetric* most = largest(gate, verdict);
-  return {name, fmt::format("{} of {}", count, gate.metrics.size()),
-          most == nullptr ? "" : change_of(gate, *most), count > 0 ? tone : Tone::plain};
+Tone tone_of_change(const GateMetric& metric) {
+  switch (metric.verdict) {
+    case Verdict::regressed:
+      return Tone::bad;
+    case Verdict::improved:
+      return Tone::good;
+    case Verdict::inconclusive:
+      return Tone::caution;
+    default:
+      return Tone::plain;
+  }
+}
+
+/// The only metric in both versions, and its change.
+std::vector<Tile> tiles_of_one(const GateReport& gate, const GateMetric& metric) {
+  const std::string detail =
+      metric_name(metric) + ", middle of " + counted(metric.rounds, "round");
+  return {{"Base", value_with_unit(metric.base, metric.unit), detail, Tone::plain},
+          {"New", value_with_unit(metric.changed, metric.unit), detail, Tone::plain},
+          {"Change (+ is worse)", signed_percent(metric.ratio - 1), interval_of(gate, metric),
+           tone_of_change(metric)}};
+}
+
+/// How many metrics have a verdict, of those that some metric has; regressions always.
+std::vector<Tile> count_tiles(const GateReport& gate) {
+  struct Kind {
+    const char* name;
+    Verdict verdict;
+  };
+  constexpr std::array kinds{Kind{"Regressed metrics", Verdict::regressed},
+                             Kind{"Improved metrics", Verdict::improved},
+                             Kind{"Inconclusive metrics", Verdict::inconclusive}};
+  std::vector<Tile> tiles;
+  for (const auto& [name, verdict] : kinds) {
+    const GateMetric* most = largest(gate, verdict);
+    const long long count = count_of(gate, verdict);
+    if (count == 0 && verdict != Verdict::regressed) continue;
+    tiles.push_back({name, fmt::format("{} of {}", count, gate.metrics.size()),
+                     most == nullptr ? "" : change_of(gate, *most),
+                     most == nullptr ? Tone::plain : tone_of_change(*most)});
+  }
+  return tiles;
+}
+
+/// Rounds that were made, of how many the gate may take.
+Tile rounds_tile(const GateReport& gate) {
+  std::string detail;
+  if (!gate.looks.empty() && gate.rounds < gate.looks.back().rounds) {
+    detail = fmt::format("of at most {}", gate.looks.back().rounds);
+  }
+  if (gate.set_aside > 0) {
+    detail += fmt::format("{}{} set aside", detail.empty() ? "" : "; ", gate.set_aside);
+  }
+  return {"Rounds", std::to_string(gate.rounds), std::move(detail), Tone::plain};
 }
 
 std::vector<Tile> tiles_of(const GateReport& gate) {
-  std::vector<Tile> tiles{
-      count_tile(gate, "Regressed metrics", Verdict::regressed, Tone::bad),
-      count_tile(gate, "Improved metrics", Verdict::improved, Tone::good),
-      count_tile(gate, "Inconclusive metrics", Verdict::inconclusive, Tone::caution)};
-  tiles.push_back({"Rounds", std::to_string(gate.rounds),
-                   gate.set_aside > 0 ? fmt::format("{} set aside", gate.set_aside) : "",
-                   Tone::plain});
+  std::vector<Tile> tiles = gate.metrics.size() == 1 ? tiles_of_one(gate, gate.metrics.front())
+                                                     : count_tiles(gate);
   if (const auto smallest = smallest_changes(gate)) {
     const std::string least = percent(smallest->median);
     const std::string most = percent(smallest->most);
     tiles.push_back(
-        {"Smallest change that it shows", least,
-         fmt::format("in 8 of 10 cases after {}{}", counted(gate.looks.back().rounds, "round"),
-                     least == most ? "" : fmt::format("; {} by the noisiest metric", most)),
+        {"Smallest change it shows", most,
+         fmt::format("{}by 8 of 10 gates of {}",
+                     least == most ? ""
+                                   : fmt::format("in the noisiest metric, {} in the median one, ",
+                                                 least),
+                     counted(smallest->rounds, "round")),
          Tone::plain});
   }
+  tiles.push_back(rounds_tile(gate));
   return tiles;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,9 +40,6 @@ bool changed(const GateMetric& metric) {
   return metric.verdict == Verdict::regressed || metric.verdict == Verdict::improved;
 }
 
-std::string with_unit(double value, const std::string& unit) {
-  return unit == "s" ? to_text(Seconds(value)) : significant(value, 4) + " " + unit;
-}
 
 /// "10 (α = 0.02)".
 std::vector<std::string> look_texts(const GateReport& gate) {
@@ -85,7 +83,7 @@ Fields<GateMetric> metric_fields() {
   using F = Field<GateMetric>;
   using enum Meaning;
   const auto in_unit = [](double GateMetric::*which) {
-    return [which](const GateMetric& metric) { return with_unit(metric.*which, metric.unit); };
+    return [which](const GateMetric& metric) { return value_with_unit(metric.*which, metric.unit); };
   };
   const auto change = [](const GateMetric& metric) { return signed_percent(metric.ratio - 1); };
   const auto method = [](const GateMetric& metric) {
@@ -200,10 +198,9 @@ std::vector<std::string> steadiness(const GateReport& gate) {
   std::vector<std::string> lines;
   if (const auto smallest = smallest_changes(gate)) {
     lines.push_back(
-        fmt::format("The smallest change that would be called regressed in 8 of 10 cases, after "
-                    "{}: about {} by "
-                    "the median metric, {} by the noisiest.",
-                    counted(gate.looks.back().rounds, "round"), percent(smallest->median),
+        fmt::format("The smallest change that would be called regressed in 8 of 10 gates of {}: "
+                    "about {} by the median metric, {} by the noisiest.",
+                    counted(smallest->rounds, "round"), percent(smallest->median),
                     percent(smallest->most)));
   }
   if (gate.load) {
@@ -262,8 +259,8 @@ Table rounds_table(const GateReport& gate) {
       table.rows.push_back({{metric_name(metric)},
                             {std::to_string(pair.round)},
                             {pair.first == GateSideName::base ? "base" : "new"},
-                            {with_unit(pair.base, metric.unit)},
-                            {with_unit(pair.changed, metric.unit)},
+                            {value_with_unit(pair.base, metric.unit)},
+                            {value_with_unit(pair.changed, metric.unit)},
                             {pair.base > 0 ? significant(pair.changed / pair.base, 5) : ""}});
     }
   }
@@ -292,17 +289,30 @@ Table gate_records(const GateReport& gate) {
 
 }  // namespace
 
+std::string value_with_unit(double value, const std::string& unit) {
+  return unit == "s" ? to_text(Seconds(value)) : significant(value, 4) + " " + unit;
+}
+
+std::string level_of_interval(const GateReport& gate, const GateMetric& metric) {
+  if (gate.looks.empty()) return "";
+  const auto found = std::ranges::find(gate.looks, metric.rounds, &GateLook::rounds);
+  const GateLook& look = found == gate.looks.end() ? gate.looks.front() : *found;
+  return fmt::format("{:.3g} % ", 100 * (1 - 2 * look.alpha));
+}
+
 std::optional<SmallestChanges> smallest_changes(const GateReport& gate) {
+  if (gate.looks.empty()) return {};
+  const auto later = [&gate](const GateLook& look) { return look.rounds > gate.rounds; };
+  const auto next = std::ranges::find_if(gate.looks, later);
+  const GateLook& last = next == gate.looks.begin() ? *next : *std::prev(next);
   std::vector<double> values;
   for (const GateMetric& metric : gate.metrics) {
-    const auto value = gate.looks.empty()
-                           ? std::nullopt
-                           : smallest_seen(metric, least_margin(gate), gate.looks.back());
+    const auto value = smallest_seen(metric, least_margin(gate), last);
     if (value) values.push_back(*value);
   }
   if (values.empty()) return {};
   std::ranges::sort(values);
-  return SmallestChanges{values[values.size() / 2], values.back()};
+  return SmallestChanges{values[values.size() / 2], values.back(), last.rounds};
 }
 
 Document gate_document(const GateReport& gate) {
@@ -342,8 +352,12 @@ Figures gate_figures(const GateReport& gate) {
     }
     rounds.push_back(std::move(row));
   }
+  std::set<std::string> levels;
+  for (const GateMetric& metric : gate.metrics) levels.insert(level_of_interval(gate, metric));
   Figures figures;
-  for (auto& each : {figure::forest(rows, gate.margin), figure::paired(rounds, gate.margin)}) {
+  for (auto& each :
+       {figure::forest(rows, gate.margin, fmt::format("{}interval", fmt::join(levels, "or "))),
+        figure::paired(rounds, gate.margin)}) {
     if (each) figures.push_back(*each);
   }
   return figures;

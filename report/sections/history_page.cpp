@@ -52,7 +52,7 @@ std::vector<Tile> change_tiles(const FailingChange& worst) {
 
 Tile smallest_tile(const SmallestChange& smallest) {
   const std::string median = percent(smallest.median);
-  return {"Smallest change that it shows", percent(smallest.most),
+  return {"Smallest change it shows", percent(smallest.most),
           median == percent(smallest.most)
               ? "of the newest commit against its level"
               : fmt::format("in the noisiest series; {} in the median one", median),

@@ -47,16 +47,28 @@ constexpr const char* again =
     "dlscale gate --base 'sleep 0.1' --new './new '\\''run it'\\''' --rounds 10 --canary";
 
 TEST(StepsOfGate, MakeTheTestOfTheBaseAgainstItselfWhereARegressionLacksIt) {
-  EXPECT_THAT(commands_of(gate(Verdict::regressed, GateCanary::not_run)),
-              ElementsAre(again, "dlscale compare BASE NEW"));
-  EXPECT_THAT(commands_of(gate(Verdict::regressed, GateCanary::quiet)),
-              ElementsAre("dlscale compare BASE NEW"));
+  EXPECT_THAT(commands_of(gate(Verdict::regressed, GateCanary::not_run)), ElementsAre(again));
+}
+
+TEST(StepsOfGate, CompareThePhasesOfTrainingsAlone) {
+  GateReport regressed = gate(Verdict::regressed, GateCanary::quiet);
+  EXPECT_THAT(commands_of(regressed, "gate.json"),
+              ElementsAre("dlscale report gate.json --format comment -o page"));
+  regressed.metrics[0].key = "e2e network=tiny";
+  EXPECT_THAT(commands_of(regressed), ElementsAre("dlscale compare BASE NEW"));
+}
+
+TEST(StepsOfGate, KeepResultsWhereThereAreSome) {
+  GateReport same = gate(Verdict::not_regressed, GateCanary::quiet);
+  EXPECT_THAT(commands_of(same), ElementsAre("dlscale history add RESULTS --store perf-history"));
+  same.metrics[0].key = "command";
+  same.metrics[0].series = "wall";
+  EXPECT_THAT(commands_of(same), ElementsAre());
 }
 
 TEST(StepsOfGate, FindWhatIsNoisyBeforeAnythingIsRepeated) {
   EXPECT_THAT(commands_of(gate(Verdict::inconclusive, GateCanary::alarmed), "gate.json"),
-              ElementsAre("dlscale doctor", again, "dlscale noise --minutes 10 -o noise",
-                          "dlscale report gate.json --format comment -o page"));
+              ElementsAre("dlscale doctor", again, "dlscale noise --minutes 10 -o noise"));
 }
 
 TEST(StepsOfGate, RunAsManyRoundsAsMayDecideIfTheyAreFew) {

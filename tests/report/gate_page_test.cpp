@@ -22,25 +22,45 @@ GateReport of_one_metric(Verdict verdict) {
 TEST(GatePage, AnswersByTheMetricThatChangedMostAndItsInterval) {
   const Page page = gate_page(samples::gate());
   EXPECT_EQ(page.verdict,
-            "Yes: 1 of 5 metrics regressed: conv batch=1 by +6.0 % (interval +4.9 % to +7.1 %).");
+            "Yes: 1 of 5 metrics regressed: conv batch=1 by +6.0 % (96 % interval +4.9 % to +7.1 %).");
   EXPECT_EQ(gate_page(of_one_metric(Verdict::regressed)).verdict,
-            "Yes: conv batch=1 regressed by +6.0 % (interval +4.9 % to +7.1 %).");
+            "Yes: conv batch=1 regressed by +6.0 % (96 % interval +4.9 % to +7.1 %).");
   EXPECT_EQ(gate_page(of_one_metric(Verdict::improved)).verdict,
-            "No: nothing regressed, and conv batch=1 improved by +6.0 % (interval +4.9 % to +7.1 "
-            "%).");
+            "No: nothing regressed, and conv batch=1 improved by +6.0 % (96 % interval +4.9 % to "
+            "+7.1 %).");
   EXPECT_EQ(gate_page(of_one_metric(Verdict::not_regressed)).verdict,
-            "No: none of 1 metric regressed by 1.0 % or more.");
+            "No: conv batch=1 did not regress by 1.0 % or more (96 % interval +4.9 % to +7.1 %).");
 }
 
 TEST(GatePage, SaysOfAnOpenGateWhatIsStillPossible) {
   EXPECT_EQ(gate_page(of_one_metric(Verdict::inconclusive)).verdict,
-            "Not known yet: conv batch=1 changed by +4.9 % to +7.1 %, and 1.0 % or more would be a "
-            "regression.");
+            "Not known yet: conv batch=1 changed by +6.0 % (96 % interval +4.9 % to +7.1 %), and 1.0 "
+            "% or more would be a regression.");
   GateReport gate = samples::gate();
   gate.metrics[0].verdict = Verdict::inconclusive;
   EXPECT_EQ(gate_page(gate).verdict,
             "Not known yet: none of 5 metrics has regressed for sure, but 2 may have, by 1.0 % or "
             "more.");
+}
+
+TEST(GatePage, OfOneMetricShowsBothVersionsInPlaceOfCounts) {
+  const std::vector<Tile> tiles = gate_page(of_one_metric(Verdict::regressed)).tiles;
+  ASSERT_EQ(tiles.size(), 5U);
+  EXPECT_EQ(tiles[0].value, "1.000 ms");
+  EXPECT_EQ(tiles[1].value, "1.060 ms");
+  EXPECT_EQ(tiles[1].detail, "conv batch=1, middle of 10 rounds");
+  EXPECT_EQ(tiles[2].value, "+6.0 %");
+  EXPECT_EQ(tiles[2].detail, "96 % interval +4.9 % to +7.1 %");
+  EXPECT_EQ(tiles[2].tone, Tone::bad);
+}
+
+TEST(GatePage, LeavesOutVerdictsThatNoMetricHas) {
+  GateReport gate = samples::gate();
+  gate.metrics.erase(gate.metrics.begin(), gate.metrics.begin() + 3);
+  const std::vector<Tile> tiles = gate_page(gate).tiles;
+  ASSERT_EQ(tiles.size(), 3U);
+  EXPECT_EQ(tiles[0].name, "Regressed metrics");
+  EXPECT_EQ(tiles[0].value, "0 of 2");
 }
 
 TEST(GatePage, NamesTheTimeOfACommandInWords) {
@@ -52,9 +72,13 @@ TEST(GatePage, NamesTheTimeOfACommandInWords) {
 
 TEST(GatePage, SaysWhatTheSessionShowsAndWhetherTheBaseAgreesWithItself) {
   GateReport gate = samples::gate();
-  const Tile smallest = gate_page(gate).tiles.back();
-  EXPECT_EQ(smallest.name, "Smallest change that it shows");
-  EXPECT_TRUE(smallest.detail.starts_with("in 8 of 10 cases after 40 rounds")) << smallest.detail;
+  const std::vector<Tile> tiles = gate_page(gate).tiles;
+  ASSERT_EQ(tiles.size(), 5U);
+  const Tile& smallest = tiles[3];
+  EXPECT_EQ(smallest.name, "Smallest change it shows");
+  EXPECT_TRUE(smallest.detail.ends_with("by 8 of 10 gates of 10 rounds")) << smallest.detail;
+  EXPECT_EQ(tiles[4].value, "10");
+  EXPECT_EQ(tiles[4].detail, "of at most 40");
   EXPECT_EQ(gate_page(gate).data->reasons,
             "10 interleaved rounds; the base agrees with itself (A/A test).");
   gate.canary = GateCanary::not_run;

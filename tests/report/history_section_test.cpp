@@ -140,7 +140,7 @@ TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
                         percent(judged.highest / judged.level - 1)));
   EXPECT_EQ(page.tone, Tone::good);
   EXPECT_EQ(page.data->word, "Good") << page.data->reasons;
-  EXPECT_EQ(page.tiles.back().name, "Smallest change that it shows");
+  EXPECT_EQ(page.tiles.back().name, "Smallest change it shows");
   ASSERT_EQ(page.next.size(), 1U);
   EXPECT_EQ(page.next.at(0).command, "add RESULTS && check");
 }

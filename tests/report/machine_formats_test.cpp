@@ -316,7 +316,7 @@ TEST(GateSections, SayWhatMoreRoundsWouldTakeAndWhetherTheMachineWasSteady) {
   gate.set_aside = 2;
   const std::string page = html(gate_page(gate));
   for (const char* said :
-       {"more rounds needed", "about 13", "in 8 of 10 cases, after 40 rounds: about",
+       {"more rounds needed", "about 13", "in 8 of 10 gates of 10 rounds: about",
         "Load before runs: 0.10 to 2.50.", "slowed or held back: 2 rounds"}) {
     EXPECT_TRUE(contains(page, said)) << said;
   }
