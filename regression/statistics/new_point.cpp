@@ -20,11 +20,16 @@ std::vector<double> logarithms(std::span<const double> values) {
   return result;
 }
 
+/// Standard deviation of the history, robust against outliers and corrected for few points.
+double deviation(const Summary& history) {
+  constexpr double mad_of_normal = 1.4826;
+  return mad_of_normal * history.mad * (1 + 0.8 / static_cast<double>(history.n));
+}
+
 /// Largest distance of a new point from the centre.
 double reach(const Summary& history, const NewPointRule& rule) {
-  constexpr double mad_of_normal = 1.4826;
   const auto n = static_cast<double>(history.n);
-  const double spread = mad_of_normal * history.mad * (1 + 0.8 / n) * std::sqrt(1 + 1 / n);
+  const double spread = deviation(history) * std::sqrt(1 + 1 / n);
   return std::max(std::log1p(rule.margin), student_t_quantile(rule.quantile, n - 1) * spread);
 }
 
@@ -85,6 +90,8 @@ NewPoint judge_new_point(std::span<const double> history, std::span<const double
   const double bound = reach(summary, rule);
   result.lowest = std::exp(summary.median - bound);
   result.highest = std::exp(summary.median + bound);
+  constexpr double eight_of_ten = 0.8416212335729143;  // quantile of the normal distribution
+  result.seen = bound + eight_of_ten * deviation(summary);
   if (now.empty()) {
     result.verdict = Verdict::inconclusive;
     result.runs_wanted = rule.runs;

@@ -35,12 +35,18 @@ struct NewPoint {
   double level = 0;    ///< median of the history, unit of the values
   double lowest = 0;   ///< lower end of the values that count as unchanged (unit of the values)
   double highest = 0;  ///< upper end, likewise
+  /// Smallest change of ln(value) that takes a run of the new commit beyond the bound in 8 of 10
+  /// cases, if runs scatter as the history does.
+  double seen = 0;
   double ratio = 1;    ///< median of the runs / level, whatever the direction
   std::size_t history = 0;      ///< points of history used
   std::size_t runs = 0;         ///< usable runs of the new commit
   std::size_t beyond = 0;       ///< usable runs beyond the bound, on the side that decided
   std::size_t runs_wanted = 0;  ///< further runs needed if inconclusive
   std::size_t unusable = 0;     ///< points and runs left out: not finite or not positive
+
+  /// Whether the history is long enough for lowest, highest and seen; else they are 0.
+  [[nodiscard]] bool has_bounds() const { return highest > 0; }
 };
 
 /// `history`: values in the order of time, without the new commit. `runs`: all runs of the new

@@ -299,7 +299,7 @@ std::string check_lead(const CheckReport& report) {
 }
 
 Json series_json(const SeriesCheck& check) {
-  const bool judged = check.judged.history > 0;
+  const bool judged = check.judged.has_bounds();
   return {{"series", check.id},
           {"name", check.key.name()},
           {"unit", check.key.unit},
@@ -313,7 +313,7 @@ Json series_json(const SeriesCheck& check) {
             {"time", time_text(check.newest.time)},
             {"value", number(check.newest.value)},
             {"runs", check.newest.runs.size()}}},
-          {"level", judged ? number(check.judged.level) : Json(nullptr)},
+          {"level", check.judged.history > 0 ? number(check.judged.level) : Json(nullptr)},
           {"lowest", judged ? number(check.judged.lowest) : Json(nullptr)},
           {"highest", judged ? number(check.judged.highest) : Json(nullptr)},
           {"modes", check.modes},

@@ -116,8 +116,9 @@ std::string quiet_sentence(const CheckReport& report, const std::string& series)
       fmt::format("No new regression{} in {}{}", improvements_text(new_changes(report)), series,
                   young > 0 ? fmt::format(", of which {} are too new to judge", young) : "");
   if (const auto seen = smallest_change(report)) {
-    text += fmt::format("; a change of {} or more would have been seen{}", percent(seen->most),
-                        report.series.size() > 1 ? " in each" : "");
+    text += fmt::format("; a newest commit changed by {} or more is seen in 8 of 10 cases{}",
+                        percent(seen->most),
+                        report.series.size() > 1 ? ", even in the noisiest series" : "");
   }
   return text;
 }
@@ -213,9 +214,9 @@ std::optional<SmallestChange> smallest_change(const CheckReport& report) {
   std::vector<double> changes;
   for (const SeriesCheck& check : report.series) {
     const regression::NewPoint& judged = check.judged;
-    if (check.key.is_detail() || judged.history == 0 || !(judged.level > 0)) continue;
-    const double up = judged.highest / judged.level - 1;
-    const double down = 1 - judged.lowest / judged.level;
+    if (check.key.is_detail() || !judged.has_bounds()) continue;
+    const double up = std::expm1(judged.seen);
+    const double down = -std::expm1(-judged.seen);
     const Direction direction = check.key.direction;
     changes.push_back(direction == Direction::smaller_is_better  ? up
                       : direction == Direction::larger_is_better ? down

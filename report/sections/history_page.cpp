@@ -54,8 +54,8 @@ Tile smallest_tile(const SmallestChange& smallest) {
   const std::string median = percent(smallest.median);
   return {"Smallest change it shows", percent(smallest.most),
           median == percent(smallest.most)
-              ? "of the newest commit against its level"
-              : fmt::format("in the noisiest series; {} in the median one", median),
+              ? "of the newest commit, in 8 of 10 cases"
+              : fmt::format("in the noisiest series, 8 of 10 times; {} in the median one", median),
           Tone::plain};
 }
 
@@ -79,7 +79,7 @@ std::vector<Tile> tiles_of(const HistoryView& view) {
   return tiles;
 }
 
-/// The largest change that may hide in good data. Regressions of single digits are what most look for.
+/// The largest change that may hide in good data: most look for regressions of single digits.
 constexpr double most_hidden = 0.1;
 
 /// Doubts about the points: lost, incomplete, young and noisy ones.

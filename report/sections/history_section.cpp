@@ -250,7 +250,7 @@ Table marks_table(const HistoryView& view, const std::vector<std::string>& names
 
 bool is_beyond(const ReportedValue& value) {
   const NewPoint& judged = value.kept->judged;
-  return judged.history > 0 && (value.value > judged.highest || value.value < judged.lowest);
+  return judged.has_bounds() && (value.value > judged.highest || value.value < judged.lowest);
 }
 
 Tone value_tone(const ReportedValue& value) {
@@ -264,7 +264,7 @@ Tone value_tone(const ReportedValue& value) {
 Table reported_table(const HistoryView& view) {
   std::vector<const ReportedValue*> values;
   for (const ReportedValue& value : view.reported) {
-    if (value.kept && value.kept->judged.history > 0 && value.kept->judged.level > 0) {
+    if (value.kept && value.kept->judged.has_bounds()) {
       values.push_back(&value);
     }
   }
@@ -301,7 +301,7 @@ Items unknown_items(const HistoryView& view) {
   long long short_ones = 0;
   for (const ReportedValue& value : view.reported) {
     if (value.kept) {
-      short_ones += value.kept->judged.history == 0 ? 1 : 0;
+      short_ones += value.kept->judged.has_bounds() ? 0 : 1;
     } else if (value.differs.empty()) {
       ++never;
     } else {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/text/numbers.hpp"
 #include "regression/import/result_run.hpp"
+#include "report/history/history_verdicts.hpp"
 #include "report/history/history_view.hpp"
 #include "report/sections/report.hpp"
 #include "tests/regression/history/histories.hpp"
@@ -135,9 +137,10 @@ TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
   const regression::NewPoint& judged = history.report.series.at(0).judged;
   const Page page = history_page(history);
   EXPECT_EQ(page.verdict,
-            fmt::format("No new regression in 1 series over 20 commits; a change of {} or more "
-                        "would have been seen.",
-                        percent(judged.highest / judged.level - 1)));
+            fmt::format("No new regression in 1 series over 20 commits; a newest commit changed "
+                        "by {} or more is seen in 8 of 10 cases.",
+                        percent(std::expm1(judged.seen))));
+  EXPECT_GE(std::exp(judged.seen), judged.highest / judged.level);
   EXPECT_EQ(page.tone, Tone::good);
   EXPECT_EQ(page.data->word, "Good") << page.data->reasons;
   EXPECT_EQ(page.tiles.back().name, "Smallest change it shows");
@@ -186,6 +189,22 @@ TEST_F(HistoryPage, TitlesSeriesByTheAxesThatTellThemApart) {
   EXPECT_TRUE(contains(figure->svg, "</title>1. layer=a<")) << figure->svg;
   EXPECT_TRUE(contains(figure->svg, "</title>2. layer=b<"));
   EXPECT_TRUE(contains(figure->data.rows.at(0).at(0).text, "1. gemm dtype=f32 kernel=gemm m8 n8"));
+}
+
+TEST_F(HistoryPage, TakesTheSmallestChangeFromSeriesThatHaveBounds) {
+  add(1, 20, 1e-3);
+  const auto alone = smallest_change(view({}).report);
+  ResultFile young = result_of_commit(21, 5e8);
+  young.measurements.resize(1);
+  young.measurements[0].axes["layer"] = "new";
+  const std::vector<history::ImportedRun> runs{run_of(21, young)};
+  store_.add(runs);
+  const HistoryView both = view({});
+  ASSERT_EQ(both.report.series.size(), 2U);
+  const auto seen = smallest_change(both.report);
+  ASSERT_TRUE(alone && seen);
+  EXPECT_EQ(seen->most, alone->most);
+  EXPECT_EQ(seen->median, alone->median);
 }
 
 TEST_F(HistoryPage, SaysThatNothingCanBeJudgedOfTooFewCommits) {

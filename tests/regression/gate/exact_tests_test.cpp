@@ -204,6 +204,24 @@ TEST(NewPoint, HasTheBoundOfItsFormula) {
   EXPECT_NEAR(std::log(point.highest / 100), bound, 1e-6);  // t(.995, 10) = 3.169273
 }
 
+/// The bounds of 64 points hardly vary: a commit changed by `seen` is beyond in 8 of 10 cases.
+TEST(NewPoint, SeesItsSmallestChangeInEightOfTenCases) {
+  Draws draws(3);
+  constexpr std::size_t n = 600;
+  std::size_t beyond = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::vector<double> all = draw_history(Noise::gaussian_266, 65, 65, 0, draws);
+    const std::span history = std::span(all).first(64);
+    const double seen = judge_new_point(history, std::vector<double>{100}, times).seen;
+    const double changed = all.back() * std::exp(seen);
+    beyond += judge_new_point(history, std::vector<double>{changed}, times).beyond;
+  }
+  EXPECT_GE(beyond, least_of(n, 0.75));
+  EXPECT_LE(beyond, most_of(n, 0.85));
+  const std::vector<double> young(9, 1.0);
+  EXPECT_FALSE(judge_new_point(young, std::vector<double>{1}, times).has_bounds());
+}
+
 // Alarms a metric and commit, with reruns; figures of the rule: .000 and .006 of 4,000.
 TEST(NewPoint, AlarmsRarelyWithoutAChangeAndMostlyWithOne) {
   Draws draws(1);
