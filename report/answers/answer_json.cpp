@@ -76,12 +76,19 @@ void expect_above_zero(const Json& answer) {
   }
 }
 
-/// The message of the parser without its number: "[json.exception.out_of_range.403] ".
+/// The message of the parser without its number, "[json.exception.out_of_range.403] "; a missing
+/// key is named as what it is to a reader.
 std::string message_of(const std::exception& error) {
   const std::string text = error.what();
   const std::size_t end = text.find("] ");
-  return text.starts_with("[json.exception.") && end != std::string::npos ? text.substr(end + 2)
-                                                                          : text;
+  if (!text.starts_with("[json.exception.") || end == std::string::npos) return text;
+  const std::string message = text.substr(end + 2);
+  constexpr std::string_view opening = "key '";
+  constexpr std::string_view ending = "' not found";
+  if (!message.starts_with(opening) || !message.ends_with(ending)) return message;
+  const std::size_t length = message.size() - opening.size() - ending.size();
+  return fmt::format("it lacks \"{}\"; another version of dlscale may have written it",
+                     message.substr(opening.size(), length));
 }
 
 /// Rows of a table, or lines of a list, on the page of an answer.
