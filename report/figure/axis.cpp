@@ -37,6 +37,12 @@ Scale widened(Scale scale) {
   return scale;
 }
 
+/// The name of an axis, which says if its scale is logarithmic; empty without a name.
+std::string name_with_scale(std::string_view name, const Scale& scale) {
+  const bool is_said = !name.empty() && scale.spacing == Spacing::logarithmic;
+  return std::string(name) + (is_said ? ", log scale" : "");
+}
+
 }  // namespace
 
 double Scale::at(double value) const {
@@ -127,10 +133,11 @@ void draw_axes(Canvas& canvas, const Frame& frame, const std::vector<Tick>& x_ti
   }
   canvas.line({x.from, y.from}, {x.to, y.from}, "axis");
   if (!x_name.empty()) {
-    canvas.text({(x.from + x.to) / 2, y.from + 35}, x_name, Anchor::middle, "soft");
+    canvas.text({(x.from + x.to) / 2, y.from + 35}, name_with_scale(x_name, x), Anchor::middle,
+                "soft");
   }
   if (!y_name.empty()) {
-    canvas.upright({x.from - widest - 16, (y.from + y.to) / 2}, y_name);
+    canvas.upright({x.from - widest - 16, (y.from + y.to) / 2}, name_with_scale(y_name, y));
   }
 }
 

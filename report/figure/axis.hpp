@@ -45,7 +45,8 @@ struct Frame {
 /// The frame that fills a box. Widens ranges that are empty.
 Frame frame_in(const Box& box, Scale x, Scale y);
 
-/// Draws the grid, the ticks with their texts, and the names of the axes, which may be empty.
+/// Draws the grid, the ticks with their texts, and the names of the axes, which may be empty and
+/// say where a scale is logarithmic.
 void draw_axes(Canvas& canvas, const Frame& frame, const std::vector<Tick>& x_ticks,
                const std::vector<Tick>& y_ticks, std::string_view x_name, std::string_view y_name);
 
