@@ -14,9 +14,11 @@ struct ParetoPoint {
   double x = 0;
   double y = 0;
   bool best = false;                 ///< by the objective
-  bool front = true;                 ///< no other choice is better in both
+  bool front = true;                 ///< no other choice is better in both: mark_front()
   std::optional<double> x_low = {};  ///< ends of the 90 % interval of x; absent if unknown
   std::optional<double> x_high = {};
+  std::optional<double> y_low = {};  ///< the same of y
+  std::optional<double> y_high = {};
 };
 
 /// The two axes, with units.
@@ -26,9 +28,12 @@ struct ParetoAxes {
   std::string words = {};  ///< what signs in labels mean; may be empty
 };
 
-/// "front": choices by two numbers. A line joins the front, a ring marks the best, whiskers show
-/// intervals of the front, and the best and at most 9 points of the front have their label. Absent
-/// without two points.
+/// Marks the points that no other beats: at most as large in both numbers, and smaller in one.
+void mark_front(std::vector<ParetoPoint>& points);
+
+/// "front": choices by two numbers. A staircase bounds what the front beats in both, a ring marks
+/// the best, whiskers show intervals of the front, and the best and at most 9 points of the front
+/// have their label. Absent without two points.
 std::optional<Figure> pareto_front(const std::vector<ParetoPoint>& points, const ParetoAxes& axes);
 
 }  // namespace dlscale::report::figure

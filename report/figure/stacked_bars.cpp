@@ -18,8 +18,7 @@ namespace {
 constexpr double bar_row = 24;
 constexpr double group_row = 22;
 constexpr double top = 36;
-constexpr double left_of_bars = 96;
-constexpr double right_of_bars = 128;
+constexpr double limit_row = 18;
 constexpr double label_gap = 18;
 
 double sum_of(const StackedBar& bar) {
@@ -36,29 +35,64 @@ double total_of(const StackedBar& bar) {
   return bar.total.value_or(sum_of(bar));
 }
 
-/// The label of a part of a bar.
+/// "stage 1, 56.6 GB": the name of a bar and its sum.
+std::string label_of(const StackedBar& bar, const std::string& unit) {
+  constexpr std::size_t widest_name = 16;
+  const std::string sum = fmt::format("{} {}", significant(total_of(bar), 3), unit);
+  return bar.name.empty() ? sum : cut_to_width(bar.name, widest_name) + ", " + sum;
+}
+
+/// Room of the labels on the left of bars, px.
+double left_of(std::span<const StackedBar> bars, const std::string& unit) {
+  double widest = 0;
+  for (const StackedBar& bar : bars) {
+    widest = std::max(widest, glyph * static_cast<double>(display_width(label_of(bar, unit))));
+  }
+  return widest + 16;
+}
+
+/// Room on the right, where remarks are; else that of half the text of a tick.
+double right_of(std::span<const StackedBar> bars) {
+  double widest = 0;
+  for (const StackedBar& bar : bars) {
+    widest = std::max(widest, glyph * static_cast<double>(display_width(bar.remark)));
+  }
+  return widest + 24;
+}
+
+/// The label of a part.
 struct PartLabel {
   std::string text;
   std::size_t part = 0;
-  double middle = 0;  ///< of the part, px
-  double from = 0;    ///< of the text
+  std::optional<double> middle = {};  ///< of the part in the longest bar, px; absent if it lacks it
+  double from = 0;                    ///< of the text
   double width = 0;
 };
 
-/// Labels beside one another, near to their parts. Parts below 0.5 % of the bar have none.
-std::vector<PartLabel> labels_of(const Scale& x, const StackedBar& bar) {
+/// Parts below this share of a bar have no label.
+bool is_visible(const StackedBar& bar, std::size_t part) {
+  return bar.parts[part].value >= 0.005 * sum_of(bar) && bar.parts[part].value > 0;
+}
+
+/// Labels beside one another, near to their parts in the longest bar; of parts that others alone
+/// have, behind those.
+std::vector<PartLabel> labels_of(const Scale& x, std::span<const StackedBar> bars) {
+  const StackedBar& longest = *std::ranges::max_element(bars, {}, sum_of);
   std::vector<PartLabel> labels;
   std::vector<double> wanted;
   std::vector<double> widths;
   double done = 0;
-  for (std::size_t i = 0; i < bar.parts.size(); ++i) {
-    const StackPart& part = bar.parts[i];
-    const double middle = x.at((done + part.value / 2));
+  for (std::size_t i = 0; i < longest.parts.size(); ++i) {
+    const StackPart& part = longest.parts[i];
+    const double middle = x.at(done + part.value / 2);
     done += part.value;
-    if (part.value < 0.005 * sum_of(bar)) continue;
+    const bool is_here = is_visible(longest, i);
+    if (std::ranges::none_of(bars, [i](const StackedBar& bar) { return is_visible(bar, i); })) {
+      continue;
+    }
     const double width = glyph * static_cast<double>(display_width(part.name));
-    labels.push_back({part.name, i, middle, 0, width});
-    wanted.push_back(middle - width / 2);
+    labels.push_back({part.name, i, is_here ? std::optional(middle) : std::nullopt, 0, width});
+    wanted.push_back(is_here ? middle - width / 2 : x.at(sum_of(longest)));
     widths.push_back(width);
   }
   const std::vector<double> places = spread(wanted, widths, 4, figure_width - 4, label_gap);
@@ -66,12 +100,17 @@ std::vector<PartLabel> labels_of(const Scale& x, const StackedBar& bar) {
   return labels;
 }
 
-/// Labels above the parts of a bar, each with a line down to the middle of its part.
-void draw_labels(Canvas& canvas, const Scale& x, const StackedBar& bar) {
-  for (const PartLabel& label : labels_of(x, bar)) {
+/// Labels above the bars, each with a line down to the middle of its part in the longest bar, or
+/// with a mark of its colour.
+void draw_labels(Canvas& canvas, const Scale& x, std::span<const StackedBar> bars) {
+  for (const PartLabel& label : labels_of(x, bars)) {
     canvas.text({label.from, 14}, label.text);
-    canvas.line({std::clamp(label.middle, label.from, label.from + label.width), 18},
-                {label.middle, top - 4}, stroke_class(label.part) + " wide");
+    if (!label.middle) {
+      canvas.rect({label.from, 18, label.width, 4}, fill_class(label.part));
+      continue;
+    }
+    canvas.line({std::clamp(*label.middle, label.from, label.from + label.width), 18},
+                {*label.middle, top - 4}, stroke_class(label.part) + " wide");
   }
 }
 
@@ -97,11 +136,9 @@ void draw_bar(Canvas& canvas, const Scale& x, const StackedBar& bar, double y,
                 fmt::format("{}: {} {} {} ({})", bar.name, bar.parts[i].name, significant(value, 4),
                             unit, percent(value / sum)));
   }
-  canvas.text({left_of_bars - 8, y + 12}, cut_to_width(bar.name, 13), Anchor::end);
+  canvas.text({x.from - 8, y + 12}, label_of(bar, unit), Anchor::end);
   draw_interval(canvas, x, bar, y + height / 2);
-  const std::string text = fmt::format("{} {}{}{}", significant(total_of(bar), 3), unit,
-                                       bar.remark.empty() ? "" : " ", bar.remark);
-  canvas.text({x.at(end_of(bar)) + 6, y + 12}, text);
+  if (!bar.remark.empty()) canvas.text({x.at(end_of(bar)) + 6, y + 12}, bar.remark);
 }
 
 /// Height of the bars with their headings, px.
@@ -115,8 +152,9 @@ double height_of(std::span<const StackedBar> bars) {
   return height;
 }
 
+/// The bars, with a line across them at the limit, which leaves out headings.
 void draw_bars(Canvas& canvas, const Scale& x, std::span<const StackedBar> bars,
-               const std::string& unit) {
+               const StackedBars& figure) {
   double y = top + 4;
   std::string group;
   for (const StackedBar& bar : bars) {
@@ -125,7 +163,10 @@ void draw_bars(Canvas& canvas, const Scale& x, std::span<const StackedBar> bars,
       y += group_row;
       group = bar.group;
     }
-    draw_bar(canvas, x, bar, y, unit);
+    draw_bar(canvas, x, bar, y, figure.unit);
+    if (figure.limit) {
+      canvas.line({x.at(*figure.limit), y - 4}, {x.at(*figure.limit), y + bar_row - 4}, "dash");
+    }
     y += bar_row;
   }
 }
@@ -143,14 +184,15 @@ StackedBars in_its_unit(StackedBars figure) {
   return figure;
 }
 
-/// A line at the limit, with its value.
+/// The value of the limit below the bars, on that side of its line which has more room.
 void draw_limit(Canvas& canvas, const Frame& frame, const StackedBars& figure) {
   if (!figure.limit) return;
   const double x = frame.x.at(*figure.limit);
-  canvas.line({x, frame.y.from}, {x, frame.y.to}, "dash");
-  canvas.text({x + 5, frame.y.from - 6},
-              fmt::format("limit {} {}", significant(*figure.limit, 3), figure.unit), Anchor::start,
-              "soft");
+  const bool is_left = x > figure_width / 2;
+  canvas.line({x, frame.y.from - limit_row}, {x, frame.y.from}, "dash");
+  canvas.text({x + (is_left ? -5 : 5), frame.y.from - 5},
+              fmt::format("limit {} {}", significant(*figure.limit, 3), figure.unit),
+              is_left ? Anchor::end : Anchor::start, "soft");
 }
 
 Table numbers_of(const StackedBars& figure) {
@@ -185,19 +227,20 @@ std::optional<Figure> stacked_bars(const StackedBars& asked) {
   const double longest =
       std::max(end_of(*std::ranges::max_element(shown, {}, end_of)), figure.limit.value_or(0));
   if (!(longest > 0)) return {};
-  const double height = height_of(shown);
+  const double height = height_of(shown) + (figure.limit ? limit_row : 0);
+  const double left = left_of(shown, figure.unit);
   Canvas canvas(figure_width, top + height + 44);
   const Frame frame =
-      frame_in({left_of_bars, top, figure_width - left_of_bars - right_of_bars, height},
-               {0, longest}, {0, 1});
+      frame_in({left, top, figure_width - left - right_of(shown), height}, {0, longest}, {0, 1});
   draw_axes(canvas, frame, linear_ticks(frame.x), {}, figure.axis, "");
-  draw_labels(canvas, frame.x, *std::ranges::max_element(shown, {}, sum_of));
+  draw_labels(canvas, frame.x, shown);
   draw_limit(canvas, frame, figure);
-  draw_bars(canvas, frame.x, shown, figure.unit);
+  draw_bars(canvas, frame.x, shown, figure);
   std::string title = figure.title;
   if (!figure.interval.empty()) {
+    const char* const sum = figure.bars.front().parts.size() > 1 ? " of the sum" : "";
     title += fmt::format("; whiskers: {}{}", figure.interval,
-                         figure.bars.front().parts.size() > 1 ? " of the sum" : "");
+                         figure.whiskers.empty() ? sum : " of " + figure.whiskers);
   }
   if (shown.size() < figure.bars.size()) {
     title += fmt::format(" ({} more are not drawn)", figure.bars.size() - shown.size());

@@ -22,11 +22,12 @@ struct StackedBar {
   std::vector<StackPart> parts = {};
   std::optional<double> low = {};  ///< ends of the interval of the sum; absent if unknown
   std::optional<double> high = {};
-  std::string remark = {};           ///< behind the sum: an error
+  std::string remark = {};           ///< behind the bar: an error
   std::optional<double> total = {};  ///< where it is not the sum, as medians of parts have it
 };
 
-/// Stacked bars with their sums and intervals. Labels stand above the parts of the longest bar.
+/// Stacked bars with their sums beside their names, and their intervals. Labels of parts stand
+/// above the longest bar.
 struct StackedBars {
   std::string name;      ///< of the figure and of its file
   std::string title;     ///< subject: "Where the time of an iteration goes"
@@ -38,6 +39,7 @@ struct StackedBars {
   double factor = 1e3;               ///< from values to the unit
   std::string remarks = "error";     ///< heading of the remarks of its bars
   std::optional<double> limit = {};  ///< a value that bars should not exceed: memory of a device
+  std::string whiskers = {};         ///< bars that have one, if not all: "the fullest stage"
 };
 
 /// Absent without a bar that takes time.
