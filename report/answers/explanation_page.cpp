@@ -14,6 +14,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
+#include "report/answers/plan_names.hpp"
 #include "report/figure/stacked_bars.hpp"
 
 namespace dlscale::report {
@@ -79,15 +80,15 @@ Explained explained_plan(const Json& one) {
       *std::max_element(parts.begin(), parts.end(), [](const Json& a, const Json& b) {
         return a.at("share").get<double>() < b.at("share").get<double>();
       });
-  return {
-      one.at("network").get<std::string>(),
-      one.at("cluster").get<std::string>(),
-      fmt::format("{} by {}", counted(one.at("gpus").get<long long>(), "rank"), plan_words(one)),
-      one,
-      fmt::format("{} ({} of it)", most.at("part").get<std::string>(),
-                  percent(most.at("share").get<double>())),
-      std::move(changes),
-      std::max(0.0, -number_in(one, "free_bytes").value_or(0))};
+  return {one.at("network").get<std::string>(),
+          one.at("cluster").get<std::string>(),
+          fmt::format("{} by {}", counted(one.at("gpus").get<long long>(), "rank"),
+                      PlanNames(Json::array({one}))(one)),
+          one,
+          fmt::format("{} ({} of it)", most.at("part").get<std::string>(),
+                      percent(most.at("share").get<double>())),
+          std::move(changes),
+          std::max(0.0, -number_in(one, "free_bytes").value_or(0))};
 }
 
 Explained explained(const Json& one) {

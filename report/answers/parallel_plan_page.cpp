@@ -1,15 +1,12 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -19,6 +16,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
+#include "report/answers/plan_names.hpp"
 #include "report/figure/pareto.hpp"
 #include "report/table/run_words.hpp"
 
@@ -36,88 +34,93 @@ std::string price_text(const Json& training) {
 }
 
 /// The time and price of the whole training by the best plan; empty if only iterations were asked
-/// for.
-std::string training_sentence(const Json& answer) {
+/// for, or only trainings by other plans are stated.
+std::string training_clause(const Json& answer) {
   const auto trainings = answer.find("trainings");
-  if (trainings == answer.end() || trainings->empty()) return "";
-  const Json& best = trainings->at(0);
-  const auto days = [&best](const char* key) {
-    return significant(best.at(key).get<double>() / 86400, 3);
+  if (trainings == answer.end()) return "";
+  const Json& best = answer.at("best").at(0);
+  const auto is_of_best = [&best](const Json& training) {
+    return training.at("plan") == best.at("plan") && training.at("gpus") == best.at("gpus") &&
+           training.at("framework") == best.at("framework");
   };
-  return fmt::format(" The whole training takes {} days (90 % interval {} to {} days){}.",
-                     days("with_failures_s"), days("with_failures_low_s"),
-                     days("with_failures_high_s"), price_text(best));
+  const auto training = std::find_if(trainings->begin(), trainings->end(), is_of_best);
+  if (training == trainings->end()) return "";
+  constexpr double day = 86400;
+  const bool is_short = training->at("with_failures_s").get<double>() < 2 * day;
+  const char* const unit = is_short ? "h" : "days";
+  const auto time = [&](const char* key) {
+    return significant(training->at(key).get<double>() / (is_short ? day / 24 : day), 3);
+  };
+  return fmt::format("the whole training takes {} {} (90 % interval {} to {} {}){}",
+                     time("with_failures_s"), unit, time("with_failures_low_s"),
+                     time("with_failures_high_s"), unit, price_text(*training));
+}
+
+/// How many other splits the interval cannot tell from the best, and how many plans were compared.
+Tile splits_tile(const Json& answer) {
+  return {"Other splits as fast",
+          fmt::format("{} of {}", answer.at("not_told_apart").dump(),
+                      answer.at("splits").get<long long>() - 1),
+          fmt::format("{} plans timed; {} more do not fit",
+                      grouped(answer.at("timed").get<long long>()),
+                      grouped(answer.at("not_fitting").get<long long>())),
+          Tone::plain};
 }
 
 std::vector<Tile> tiles_of_best(const Json& answer) {
   const Json& best = answer.at("best").at(0);
-  return {{"Iteration", to_text(Seconds(time_of_plan(best))), iteration_detail(best), Tone::plain},
+  return {{fmt::format("Iteration of {} sequences", answer.at("global_batch").dump()),
+           to_text(Seconds(time_of_plan(best))), iteration_detail(best), Tone::plain},
           {"Throughput", rate_text(best.at("tokens_per_s").get<double>()) + " tokens/s",
-           fmt::format("{} sequences an iteration", answer.at("global_batch").dump()), Tone::plain},
+           rate_detail(best, "tokens_per_s", rate_text), Tone::plain},
           {"FLOP utilisation", percent(best.at("flop_utilisation").get<double>()),
-           "of the peak of all GPUs", Tone::plain},
+           rate_detail(best, "flop_utilisation", percent), Tone::plain},
           {"Memory of a rank", gigabytes(best.at("memory_bytes").get<double>()),
-           fmt::format("at most {}", gigabytes(best.at("memory_high_bytes").get<double>())),
+           fmt::format("at most {} (90 %)", gigabytes(best.at("memory_high_bytes").get<double>())),
            Tone::plain},
-          {"Plans timed", grouped(answer.at("timed").get<long long>()),
-           grouped(answer.at("not_fitting").get<long long>()) + " more do not fit", Tone::plain}};
+          splits_tile(answer)};
 }
 
-/// "tensor=2": the keys of a plan and their values, with its framework and GPUs.
-std::vector<std::string> settings_of(const Json& plan) {
-  std::vector<std::string> settings;
-  std::istringstream text(plan_text(plan) +
-                          ",framework=" + plan.at("framework").get<std::string>() +
-                          ",gpus=" + plan.at("gpus").dump());
-  for (std::string setting; std::getline(text, setting, ',');) settings.push_back(setting);
+/// The settings of a plan, with its framework and GPUs.
+std::vector<PlanSetting> all_settings(const Json& plan) {
+  std::vector<PlanSetting> settings = settings_of(plan);
+  settings.push_back({"framework", plan.at("framework").get<std::string>()});
+  settings.push_back({"gpus", plan.at("gpus").dump()});
   return settings;
 }
 
 /// Names plans by the settings in which they differ from each other: "tensor 2, stages 2 × 10,
-/// selective", where a stage has 10 chunks.
-class ShortPlanNames {
+/// selective", where a stage has 10 chunks; in prose "stages 2 × 10 chunks".
+class DifferingNames {
  public:
-  explicit ShortPlanNames(const std::vector<Json>& plans) {
-    std::map<std::string, std::size_t> plans_with;
+  explicit DifferingNames(const std::vector<Json>& plans, bool is_prose = false)
+      : is_prose_(is_prose) {
+    std::map<std::pair<std::string, std::string>, std::size_t> plans_with;
     for (const Json& plan : plans) {
-      for (const std::string& one : settings_of(plan)) ++plans_with[one];
+      for (const PlanSetting& one : all_settings(plan)) ++plans_with[{one.key, one.value}];
     }
     for (const auto& [one, count] : plans_with) {
-      if (count < plans.size()) differing_.insert(key_of(one));
+      if (count < plans.size()) differing_.insert(one.first);
     }
     differing_.erase("data");  // GPUs over the other degrees
     if (differing_.contains("chunks")) differing_.erase("schedule");
     leave_out_details(plans);
   }
-  /// `chunks`: the words between a number of stages and their chunks.
-  std::string operator()(const Json& plan, const char* chunks = " × ") const {
-    const std::string words = differences(plan, chunks);
+  std::string operator()(const Json& plan) const {
+    const std::string words = differences(plan);
     if (!words.empty()) return words;
     return differing_.contains("recompute") ? "no recomputation" : plan_words(plan);
   }
 
  private:
-  [[nodiscard]] std::string differences(const Json& plan, const char* chunks) const {
-    std::vector<std::string> words;
-    std::string chunks_of;  // the key before, whose words get the chunks
-    for (const std::string& one : settings_of(plan)) {
-      const std::string key = key_of(one);
-      const std::string value = one.substr(one.find('=') + 1);
-      if (!differing_.contains(key)) continue;
-      if (key == "chunks" && chunks_of == "stages") {
-        words.back() += chunks + value;
-      } else {
-        words.push_back(word_of(key) + value);
-      }
-      chunks_of = key;
-    }
-    return fmt::format("{}", fmt::join(words, ", "));
+  [[nodiscard]] std::string differences(const Json& plan) const {
+    return setting_words(all_settings(plan), differing_, is_prose_);
   }
   /// Leaves out lesser settings as long as the names stay distinct.
   void leave_out_details(const std::vector<Json>& plans) {
     const auto names = [&] {
       std::set<std::string> all;
-      for (const Json& plan : plans) all.insert(differences(plan, " × "));
+      for (const Json& plan : plans) all.insert(differences(plan));
       return all.size() - all.count("");
     };
     const std::size_t distinct = names();
@@ -126,77 +129,89 @@ class ShortPlanNames {
       if (differing_.erase(key) > 0 && names() < distinct) differing_.insert(key);
     }
   }
-  static std::string key_of(const std::string& one) { return one.substr(0, one.find('=')); }
-  static std::string word_of(const std::string& key) {
-    constexpr std::array<std::string_view, 4> as_they_are{"tensor", "context", "stages", "experts"};
-    constexpr std::array<std::string_view, 3> by_value{"recompute", "schedule", "framework"};
-    if (std::ranges::find(as_they_are, key) != as_they_are.end()) return key + " ";
-    if (std::ranges::find(by_value, key) != by_value.end()) return "";
-    if (key == "zero") return "ZeRO ";
-    return key == "gpus" ? "GPUs " : key + "=";
-  }
   std::set<std::string> differing_;
+  bool is_prose_;
 };
 
-/// Says how many splits the interval cannot tell from the best, and which to take of them.
-std::string alike_sentences(const Json& answer) {
-  const auto alike = answer.at("not_told_apart").get<long long>();
-  const auto others = answer.at("splits").get<long long>() - 1;
-  if (others == 0) return "";
-  if (alike == 0) return " No other split of the GPUs is as fast within that interval.";
-  std::string text =
-      fmt::format(" {} of {} other splits of the GPUs {} as fast within that interval", alike,
-                  others, alike == 1 ? "is" : "are");
+/// Names the leanest plan that the interval cannot tell from the best, or says that no other split
+/// is as fast; empty where others are, which a tile counts.
+std::string alike_sentence(const Json& answer) {
   const Json* leanest = leanest_alike(answer);
-  if (leanest == nullptr) return text + ".";
+  if (leanest == nullptr) {
+    const bool is_alone = answer.at("not_told_apart") == 0 && answer.at("splits") != 1;
+    return is_alone ? " No other split of the GPUs is as fast within that interval." : "";
+  }
   const Json& best = answer.at("best").at(0);
-  const std::vector<Json> both{best, *leanest};
-  return fmt::format("{}; of all plans as fast, {} needs least memory: {} in place of {}.", text,
-                     ShortPlanNames(both)(*leanest, ", chunks "),
+  return fmt::format(" As fast within that interval, with {} of memory in place of {}: {}.",
                      gigabytes(leanest->at("memory_bytes").get<double>()),
-                     gigabytes(best.at("memory_bytes").get<double>()));
+                     gigabytes(best.at("memory_bytes").get<double>()),
+                     DifferingNames({best, *leanest}, true)(*leanest));
+}
+
+std::string superlative_of(const Json& answer) {
+  const Json& objective = answer.at("objective");
+  if (objective == "time") return "Fastest";
+  return objective == "cost" ? "Fewest GPU hours" : "Least energy";
 }
 
 std::string verdict_of_plan(const Json& answer) {
   const Json& best = answer.at("best").at(0);
-  return fmt::format("Best by {} on {} with {} is {}: an iteration takes {}, {} tokens/s.{}{}",
-                     answer.at("objective").get<std::string>(),
+  const std::string training = training_clause(answer);
+  return fmt::format("{} on {} with {}: {}; {}.{}", superlative_of(answer),
                      counted(best.at("gpus").get<long long>(), "GPU"),
-                     best.at("framework").get<std::string>(), plan_words(best),
-                     iteration_text(best), rate_text(best.at("tokens_per_s").get<double>()),
-                     alike_sentences(answer), training_sentence(answer));
+                     best.at("framework").get<std::string>(), PlanNames(Json::array({best}))(best),
+                     training.empty() ? "an iteration takes " + iteration_text(best) : training,
+                     alike_sentence(answer));
+}
+
+/// Each plan of these lists once.
+std::vector<Json> distinct_plans(std::initializer_list<Json> lists) {
+  std::vector<Json> plans;
+  for (const Json& list : lists) {
+    for (const Json& plan : list) {
+      const bool is_known = std::ranges::any_of(
+          plans, [&plan](const Json& other) { return all_settings(other) == all_settings(plan); });
+      if (!is_known) plans.push_back(plan);
+    }
+  }
+  return plans;
+}
+
+/// The plans whose points have labels: those of the front, and the best.
+std::vector<Json> labelled_plans(const std::vector<Json>& plans,
+                                 const std::vector<figure::ParetoPoint>& points) {
+  std::vector<Json> labelled;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (points[i].front || points[i].best) labelled.push_back(plans[i]);
+  }
+  return labelled;
 }
 
 /// Time against memory, or against GPUs if their number was part of the search alone.
 std::optional<Figure> front_of_plans(const Json& answer) {
   const bool by_gpus = answer.at("memory_front").size() < 2 && answer.at("gpu_front").size() > 1;
-  std::vector<Json> plans;
-  const auto add = [&plans](const Json& list) {
-    for (const Json& plan : list) {
-      const bool is_known = std::ranges::any_of(
-          plans, [&plan](const Json& other) { return settings_of(other) == settings_of(plan); });
-      if (!is_known) plans.push_back(plan);
-    }
-  };
-  add(answer.at(by_gpus ? "gpu_front" : "memory_front"));
-  const std::size_t front = plans.size();
-  add(Json::array({answer.at("best").at(0)}));
-  const ShortPlanNames label(plans);
-  if (!by_gpus) add(answer.at("neighbours"));
-  const ShortPlanNames name(plans);
-  bool has_chunks = false;
-  const std::vector<std::string> best = settings_of(answer.at("best").at(0));
+  const Json& best = answer.at("best").at(0);
+  const std::vector<Json> plans =
+      distinct_plans({answer.at(by_gpus ? "gpu_front" : "memory_front"), Json::array({best}),
+                      by_gpus ? Json::array() : answer.at("neighbours")});
+  const DifferingNames name(plans);
   std::vector<figure::ParetoPoint> points;
+  for (const Json& plan : plans) {
+    const double y =
+        by_gpus ? plan.at("gpus").get<double>() : 1e-9 * plan.at("memory_bytes").get<double>();
+    points.push_back({name(plan), "", time_of_plan(plan), y,
+                      all_settings(plan) == all_settings(best), true,
+                      number_in(plan, "t_iter_low_s"), number_in(plan, "t_iter_high_s")});
+  }
+  figure::mark_front(points);  // the search states some of its front, and neighbours are others
+  const DifferingNames label(labelled_plans(plans, points));
+  bool has_chunks = false;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const double y = by_gpus ? plans[i].at("gpus").get<double>()
-                             : 1e-9 * plans[i].at("memory_bytes").get<double>();
-    points.push_back({name(plans[i]), label(plans[i]), time_of_plan(plans[i]), y,
-                      settings_of(plans[i]) == best, i < front, number_in(plans[i], "t_iter_low_s"),
-                      number_in(plans[i], "t_iter_high_s")});
-    has_chunks = has_chunks || points.back().label.find("×") != std::string::npos;
+    points[i].label = label(plans[i]);
+    has_chunks = has_chunks || points[i].label.find("×") != std::string::npos;
   }
   return figure::pareto_front(points, {"iteration, s", by_gpus ? "GPUs" : "memory of a rank, GB",
-                                       has_chunks ? "×: chunks of a stage" : ""});
+                                       has_chunks ? "stages S × C: C chunks each" : ""});
 }
 
 Table choices_of(const Json& plans, std::string title) {

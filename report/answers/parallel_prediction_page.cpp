@@ -11,6 +11,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
+#include "report/answers/plan_names.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/parallel/pipeline_chart.hpp"
 #include "report/prediction/iteration_fields.hpp"
@@ -88,7 +89,9 @@ Tile memory_tile(const Json& plan) {
   const auto high = number_in(plan, "memory_high_bytes");
   const double device = plan.at("device_memory_bytes").get<double>();
   std::string detail = device > 0 ? "of " + gigabytes(device) : "of an unknown capacity";
-  if (low && high) detail = fmt::format("{} to {} ", gigabytes(*low), gigabytes(*high)) + detail;
+  if (low && high) {
+    detail = fmt::format("{} to {} (90 %), {}", gigabytes(*low), gigabytes(*high), detail);
+  }
   return {"Memory of a rank", gigabytes(plan.at("memory_bytes").get<double>()), detail,
           fits == "yes"  ? Tone::good
           : fits == "no" ? Tone::bad
@@ -98,7 +101,8 @@ Tile memory_tile(const Json& plan) {
 /// FLOP utilisation, speed-up over one device, or the gain over data parallelism.
 Tile worth_tile(const Json& plan) {
   if (const auto share = number_in(plan, "model_flop_utilisation")) {
-    return {"FLOP utilisation", percent(*share), "of the peak of all devices", Tone::plain};
+    return {"FLOP utilisation", percent(*share),
+            rate_detail(plan, "model_flop_utilisation", percent), Tone::plain};
   }
   if (const auto gain = number_in(plan, "gain")) {
     return {"Gain over data parallelism", significant(*gain, 3) + " ×", "on as many ranks",
@@ -106,26 +110,34 @@ Tile worth_tile(const Json& plan) {
   }
   const auto speedup = number_in(plan, "speedup");
   if (!speedup) return {"Speed-up", "–", "measured points do not say it", Tone::plain};
-  return {"Speed-up over one device",
-          speedup_text(*speedup, number_in(plan, "speedup_low"), number_in(plan, "speedup_high")),
-          "efficiency " + percent(plan.at("efficiency").get<double>()), Tone::plain};
+  return {"Speed-up over one device", significant(*speedup, 3) + " ×", speedup_detail(plan),
+          Tone::plain};
+}
+
+/// The same for tables, where a speed-up has its interval.
+std::string worth_text(const Json& plan) {
+  const bool has_share = number_in(plan, "model_flop_utilisation").has_value();
+  const auto speedup = number_in(plan, "speedup");
+  if (has_share || number_in(plan, "gain") || !speedup) return worth_tile(plan).value;
+  return speedup_text(*speedup, number_in(plan, "speedup_low"), number_in(plan, "speedup_high"));
 }
 
 std::vector<Tile> tiles_of_plan(const Json& plan) {
   const double time = plan.at("t_iter_s").get<double>();
   const PlanWords words = words_of(plan);
+  const auto bound = plan.at("bound").get<std::string>();
   const PlanPart& most = *std::ranges::max_element(
       words.parts, {}, [&plan](const PlanPart& part) { return plan.at(part.key).get<double>(); });
-  return {{"Iteration", to_text(Seconds(time)), iteration_detail(plan), Tone::plain},
-          {"Throughput", throughput_text(plan),
-           fmt::format("{}, {} samples", ranks_text(plan), plan.at("global_batch").dump()),
-           Tone::plain},
-          worth_tile(plan),
-          memory_tile(plan),
-          {"Bound by", plan.at("bound").get<std::string>(),
-           fmt::format("{} {} of the iteration", most.word,
-                       percent(plan.at(most.key).get<double>() / time)),
-           Tone::plain}};
+  return {
+      {fmt::format("Iteration of {} samples", plan.at("global_batch").dump()),
+       to_text(Seconds(time)), iteration_detail(plan), Tone::plain},
+      {"Throughput", throughput_text(plan), rate_detail(plan, words.rate, rate_text), Tone::plain},
+      worth_tile(plan),
+      memory_tile(plan),
+      {"Bound by", bound,
+       fmt::format("{}{} of the iteration", bound == most.word ? "" : most.word + std::string(" "),
+                   percent(plan.at(most.key).get<double>() / time)),
+       Tone::plain}};
 }
 
 /// Whether a part takes time in any of the plans.
@@ -135,14 +147,19 @@ bool takes_time(const Json& plans, const PlanPart& part) {
   });
 }
 
-/// A bar for each plan; plans of the same layout differ in ranks.
+/// A bar for each plan, below the name of its layout if there are several.
 std::optional<Figure> parts_of_plans(const Json& plans) {
   figure::StackedBars bars{"iteration", "Where the time of an iteration goes",
                            "time of an iteration, s (lower is better)", "90 % interval"};
   bars.unit = "s";
   bars.factor = 1;
+  const PlanNames names(plans);
+  const auto is_of_first = [&](const Json& plan) {
+    return names.without_data(plan) == names.without_data(plans.at(0));
+  };
+  const bool is_one_layout = std::all_of(plans.begin(), plans.end(), is_of_first);
   for (const Json& plan : plans) {
-    figure::StackedBar bar{ranks_text(plan), plan_words(plan)};
+    figure::StackedBar bar{ranks_text(plan), is_one_layout ? "" : names.without_data(plan)};
     bar.low = number_in(plan, "t_iter_low_s");
     bar.high = number_in(plan, "t_iter_high_s");
     bar.total = plan.at("t_iter_s").get<double>();
@@ -175,7 +192,7 @@ Table plans_table(const Json& plans) {
                           {to_text(Seconds(plan.at("t_iter_s").get<double>()))},
                           {iteration_ends(plan)},
                           {rate_text(rate_of(plan))},
-                          {worth_tile(plan).value},
+                          {worth_text(plan)},
                           {gigabytes(plan.at("memory_bytes").get<double>())},
                           {plan.at("fits").get<std::string>()},
                           {plan.at("bound").get<std::string>()}});
@@ -197,25 +214,24 @@ std::vector<Table> stage_tables(const Json& plans) {
   return tables;
 }
 
-/// The words before the fastest plan that fits, or before the fastest if none does.
+/// The words before the rate of the fastest plan that fits, or of the fastest if none does.
 std::string opening_of_plans(bool is_single, const std::string& fits) {
-  if (is_single) return fits == "no" ? "Does not fit: by" : "By";
-  if (fits == "yes") return "Fastest of those that fit is";
-  return fits == "no" ? "None fits; fastest is" : "None surely fits; fastest of those that may is";
+  if (is_single) return fits == "no" ? "Does not fit the memory: " : "";
+  if (fits == "yes") return "Fastest that fits: ";
+  return fits == "no" ? "None fits; fastest: " : "None surely fits; fastest of those that may: ";
 }
 
-/// The fastest plan that fits; with several plans it is named, or it is said that none does.
+/// The rate of the fastest plan that fits, and its name.
 std::string verdict_of_plans(const Json& plans, const Json& best) {
   const auto fits = best.at("fits").get<std::string>();
-  const bool is_single = plans.size() == 1;
   const char* interval = best.contains("t_branches_s")
                              ? " No fitted training is like it, so the interval is unknown."
                              : "";
-  return fmt::format(
-      "{} {} on {}{} an iteration takes {}, {}, bound by {}{}{}.{}",
-      opening_of_plans(is_single, fits), plan_words(best), ranks_text(best), is_single ? "," : ":",
-      iteration_text(best), throughput_text(best), best.at("bound").get<std::string>(),
-      fit_clause(fits), framework_clause(best), interval);
+  return fmt::format("{}{} on {} by {}: an iteration takes {}, bound by {}{}{}.{}",
+                     opening_of_plans(plans.size() == 1, fits), throughput_text(best),
+                     ranks_text(best), PlanNames(plans)(best), iteration_text(best),
+                     best.at("bound").get<std::string>(), fit_clause(fits), framework_clause(best),
+                     interval);
 }
 
 Page page_of_plans(const Json& answer) {

@@ -59,6 +59,23 @@ std::string iteration_detail(const Json& plan) {
   return ends.empty() ? "no interval" : ends + " (90 %)";
 }
 
+std::string rate_detail(const Json& plan, const char* key, std::string (*text)(double)) {
+  const auto low = number_in(plan, "t_iter_low_s");
+  const auto high = number_in(plan, "t_iter_high_s");
+  if (!low || !high || !(*low > 0) || !(*high > 0)) return "no interval";
+  const double work = plan.at(key).get<double>() * plan.at("t_iter_s").get<double>();
+  return from_to(text(work / *high), text(work / *low)) + " (90 %)";
+}
+
+std::string speedup_detail(const Json& row) {
+  const auto low = number_in(row, "speedup_low");
+  const auto high = number_in(row, "speedup_high");
+  const std::string efficiency = "efficiency " + percent(row.at("efficiency").get<double>());
+  if (!low || !high || *low == *high) return efficiency;
+  return fmt::format("{} (90 %); {}", from_to(significant(*low, 3), significant(*high, 3)),
+                     efficiency);
+}
+
 std::string framework_clause(const Json& plan) {
   const auto title = plan.find("not_run_by");
   return title == plan.end()

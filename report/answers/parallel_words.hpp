@@ -29,6 +29,14 @@ std::string iteration_ends(const Json& plan);
 /// "1.52 s to 2.72 s (90 %)", for tiles.
 std::string iteration_detail(const Json& plan);
 
+/// "48,800 to 60,400 (90 %)", for tiles: the interval of a rate or share by that key, which is in
+/// inverse proportion to the iteration's.
+std::string rate_detail(const Json& plan, const char* key, std::string (*text)(double));
+
+/// "11.6 to 15.2 (90 %); efficiency 84.7 %", for tiles of speed-ups; without an interval the
+/// efficiency alone.
+std::string speedup_detail(const Json& row);
+
 /// "; torchtitan as published does not run this plan"; empty if the framework of the plan does.
 std::string framework_clause(const Json& plan);
 

@@ -99,7 +99,7 @@ bool has_price(const Json& plan) {
   return number_in(plan.at("best").at(0), "cost").has_value();
 }
 
-/// The cost, or the hours of ranks without a price. Both grow in proportion to the time.
+/// The cost, or the rank hours without a price. Both grow in proportion to the time.
 double expense(const Json& one) {
   const auto cost = number_in(one, "cost");
   return cost ? *cost : one.at("rank_hours").get<double>();
@@ -107,6 +107,11 @@ double expense(const Json& one) {
 
 std::string expense_text(double amount) {
   return amount < 1000 ? significant(amount, 3) : rate_text(amount);
+}
+
+/// "119", of a cost, or "65.8 h", of rank hours.
+std::string expense_with_unit(const Json& one) {
+  return expense_text(expense(one)) + (number_in(one, "cost") ? "" : " h");
 }
 
 /// "93.2 to 138"; empty without an interval.
@@ -120,15 +125,15 @@ std::string expense_interval(const Json& one) {
   return from_to(at(*low), at(*high));
 }
 
-/// ", at a cost of 119 (93.2 to 138)", or in hours of ranks where they decide; empty where neither
-/// was asked for.
+/// ", at a cost of 119 (93.2 to 138)", or in rank hours where they decide; empty where neither was
+/// asked for.
 std::string expense_clause(const Json& plan) {
   const Json& best = plan.at("best").at(0);
   const bool price = has_price(plan);
   if (!price && plan.at("question").at("objective") != "cost") return "";
   const std::string interval = expense_interval(best);
   return fmt::format(", {} {}{}{}", price ? "at a cost of" : "in", expense_text(expense(best)),
-                     price ? "" : " hours of ranks",
+                     price ? "" : " rank hours",
                      interval.empty() ? "" : fmt::format(" ({})", interval));
 }
 
@@ -199,24 +204,25 @@ std::string ranks_clause(const Json& plan) {
                                : "more ranks are less efficient";
 }
 
-/// "the memory holds no larger batch"; empty where others are worse, or ranks say it.
-std::string batch_clause(const Json& plan) {
+/// "the memory holds no larger one of those tried": why the best has this batch.
+std::string batch_reason(const Json& plan) {
   const auto bound = plan.at("batch_bound_by").get<std::string>();
-  if (bound == "memory") return "the memory holds no larger batch of those tried";
-  if (bound == "asked")
+  if (bound == "memory") return "the memory holds no larger one of those tried";
+  if (bound == "asked") {
     return asked_option(plan, {"batch"}, "the default of batches") + " allows no larger one";
-  if (bound != "limits") return "";
+  }
+  if (bound == "shares") {
+    return "its share of a global batch of " + plan.at("question").at("global_batch").dump();
+  }
+  if (bound != "limits") return "the best of those tried";
   return beyond_limits_clause(plan, "batches of " + plan.at("beyond_limits").at("batch").dump());
 }
 
-/// Why the best has so many ranks and this batch, and whether it may exceed a limit.
-std::string bounds_sentences(const Json& plan) {
-  std::string ranks = ranks_clause(plan);
-  ranks.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(ranks.front())));
-  const std::string batch = batch_clause(plan);
-  const bool may_exceed = plan.at("best").at(0).at("limits_kept") == "as predicted";
-  return fmt::format("{}{}.{}", ranks, batch.empty() ? "" : "; " + batch,
-                     may_exceed ? " At the slow end of its interval it exceeds a limit." : "");
+/// ranks_clause() as a sentence.
+std::string ranks_sentence(const Json& plan) {
+  std::string text = ranks_clause(plan);
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text + ".";
 }
 
 std::string plan_verdict(const Json& plan) {
@@ -228,24 +234,7 @@ std::string plan_verdict(const Json& plan) {
                      with_settings(best.at("schedule").get<std::string>(), best),
                      epochs_text(best.at("epochs").get<double>()), hours_text(training_time(best)),
                      interval.empty() ? "" : fmt::format(" (90 % interval {})", interval),
-                     expense_clause(plan), bounds_sentences(plan));
-}
-
-/// The other single choices that the interval of the best cannot tell from it, and all of them.
-Tile alike_tile(const Json& plan) {
-  const Json& best = plan.at("best").at(0);
-  const auto high = time_at(best, "t_iter_high_s");
-  const Json& others = plan.at("neighbours");
-  const bool by_time = plan.at("question").at("objective") == "time";
-  const auto is_alike = [&](const Json& one) {
-    const double ratio =
-        by_time ? training_time(one) / training_time(best) : expense(one) / expense(best);
-    return high && one.at("within_limits").get<bool>() && ratio <= *high / training_time(best);
-  };
-  return {
-      "Single changes as good",
-      fmt::format("{} of {}", std::count_if(others.begin(), others.end(), is_alike), others.size()),
-      "within the 90 % interval", Tone::plain};
+                     expense_clause(plan), ranks_sentence(plan));
 }
 
 /// The limits of the search, and how surely the best keeps to them.
@@ -263,8 +252,11 @@ std::optional<Tile> limits_tile(const Json& plan) {
   }
   if (limits.empty()) return {};
   const Json& kept = plan.at("best").at(0).at("limits_kept");
+  const bool may_exceed = kept == "as predicted";
   return Tile{"Limits kept", kept.is_string() ? kept.get<std::string>() : "as predicted",
-              fmt::format("{}", fmt::join(limits, ", ")), Tone::plain};
+              fmt::format("{}{}", fmt::join(limits, ", "),
+                          may_exceed ? "; not at the slow end of the interval" : ""),
+              may_exceed ? Tone::caution : Tone::plain};
 }
 
 std::vector<Tile> plan_tiles(const Json& plan) {
@@ -272,22 +264,23 @@ std::vector<Tile> plan_tiles(const Json& plan) {
   const auto ninety = [](const std::string& interval) {
     return interval.empty() ? "no interval" : interval + " (90 %)";
   };
-  const auto tried = fmt::format("{} of {} choices", plan.at("within_limits").dump(),
-                                 plan.at("configurations").dump());
-  std::vector<Tile> tiles{
-      {"Time to train", hours_text(training_time(best)), ninety(training_interval(best)),
-       Tone::plain},
-      {has_price(plan) ? "Cost" : "Hours of ranks", expense_text(expense(best)),
-       ninety(expense_interval(best)), Tone::plain},
-      {"Throughput", rate_text(best.at("images_per_s").get<double>()) + " samples/s",
-       fmt::format("efficiency {}", percent(best.at("efficiency").get<double>())), Tone::plain},
-      {"Ranks", best.at("ranks").dump(),
-       fmt::format("the cluster has {}; {} fit", plan.at("question").at("cluster_ranks").dump(),
-                   tried),
-       Tone::plain}};
-  const auto limits = limits_tile(plan);
-  tiles.push_back(limits ? *limits : alike_tile(plan));
-  return tiles;
+  const std::string ranks = best.at("ranks").dump();
+  const Tile of_ranks{
+      "Ranks", ranks,
+      fmt::format("of {} in the cluster; {} of {} choices fit",
+                  plan.at("question").at("cluster_ranks").dump(), plan.at("within_limits").dump(),
+                  plan.at("configurations").dump()),
+      Tone::plain};
+  return {{"Time to train", hours_text(training_time(best)), ninety(training_interval(best)),
+           Tone::plain},
+          {has_price(plan) ? "Cost" : fmt::format("Rank hours: {} × time", ranks),
+           expense_with_unit(best), ninety(expense_interval(best)), Tone::plain},
+          {"Throughput", rate_text(best.at("images_per_s").get<double>()) + " samples/s",
+           fmt::format("{}; {} of {} × one rank", rate_detail(best, "images_per_s", rate_text),
+                       percent(best.at("efficiency").get<double>()), ranks),
+           Tone::plain},
+          {"Batch of a rank", best.at("batch").dump(), batch_reason(plan), Tone::plain},
+          limits_tile(plan).value_or(of_ranks)};
 }
 
 /// Names a choice by its ranks, and by what else differs from choice to choice of the front.
@@ -320,24 +313,29 @@ std::optional<Figure> front_figure(const Json& plan) {
   const ShortNames label(plan);
   const bool price = has_price(plan);
   std::vector<figure::ParetoPoint> points;
-  const auto add = [&](const Json& one, bool front) {
+  const auto add = [&](const Json& one) {
     const auto y = price ? number_in(one, "cost") : number_in(one, "rank_hours");
     const std::string name = choice_name(one);
     const auto known = std::ranges::find(points, name, &figure::ParetoPoint::name);
     if (!y || known != points.end()) return;
-    points.push_back({name, label(one), training_time(one) / one_hour, *y, false, front});
+    points.push_back({name, label(one), training_time(one) / one_hour, *y});
     const auto low = time_at(one, "t_iter_low_s");
     const auto high = time_at(one, "t_iter_high_s");
     if (!low || !high) return;
     points.back().x_low = *low / one_hour;
     points.back().x_high = *high / one_hour;
+    points.back().y_low = *y * *low / training_time(one);
+    points.back().y_high = *y * *high / training_time(one);
   };
-  for (const Json& one : plan.at("front")) add(one, true);
-  add(plan.at("best").at(0), false);
-  for (const Json& one : plan.at("neighbours")) add(one, false);
+  for (const Json& one : plan.at("front")) add(one);
+  add(plan.at("best").at(0));
+  for (const Json& one : plan.at("neighbours")) {
+    if (one.at("within_limits").get<bool>()) add(one);  // others may beat the front
+  }
   const std::string best = choice_name(plan.at("best").at(0));
   for (figure::ParetoPoint& point : points) point.best = point.name == best;
-  return figure::pareto_front(points, {"time to train, h", price ? "cost" : "hours of ranks"});
+  figure::mark_front(points);
+  return figure::pareto_front(points, {"time to train, h", price ? "cost" : "rank hours, h"});
 }
 
 Table choices_table(const Json& choices, std::string title) {
@@ -348,7 +346,7 @@ Table choices_table(const Json& choices, std::string title) {
                {"settings", Align::left},
                {"time"},
                {"90 % interval"},
-               {"hours of ranks"},
+               {"rank hours"},
                {"efficiency"}},
               {},
               {}};
@@ -421,7 +419,7 @@ Page page_of_plan(const Json& plan) {
     page.sections.push_back(changes_section(changed_choices(plan), {"time", "limits"}));
   }
   page.sections.push_back(
-      {"front", "Time against hours of ranks", {choices_table(plan.at("front"), "The front")}});
+      {"front", "Time against rank hours", {choices_table(plan.at("front"), "The front")}});
   if (Items left = left_out_items(plan); !left.lines.empty()) {
     page.sections.push_back({"left-out", "What was left out", {std::move(left)}});
   }

@@ -147,19 +147,20 @@ std::string word_of(const Json& row, const char* key) {
 std::vector<Tile> prediction_tiles(const Json& row) {
   const std::string interval = iteration_interval(row);
   const double exposed = row.at("time").at("t_comm_exposed_s").get<double>();
-  return {{"Iteration", to_text(Seconds(iteration_of(row))),
-           interval.empty() ? "no interval" : interval + " (90 %)", Tone::plain},
-          {"Throughput",
-           fmt::format("{} {}/s", rate_text(row.at("images_per_s").get<double>()), samples_of(row)),
-           fmt::format("{} with {} each, {}", ranks_of(row), row.at("run").at("batch").dump(),
-                       word_of(row, "schedule")),
-           Tone::plain},
-          {"Speed-up over one rank", with_ends(row, "speedup", speedup_text),
-           "efficiency " + with_ends(row, "efficiency", efficiency_text), Tone::plain},
-          {"Bound by", row.at("bound").get<std::string>(),
-           fmt::format("exposed communication {} of the iteration",
-                       percent(exposed / iteration_of(row))),
-           Tone::plain}};
+  const std::string rates = rate_interval(row);
+  return {
+      {fmt::format("Iteration of {} {} a rank", row.at("run").at("batch").dump(), samples_of(row)),
+       to_text(Seconds(iteration_of(row))), interval.empty() ? "no interval" : interval + " (90 %)",
+       Tone::plain},
+      {"Throughput",
+       fmt::format("{} {}/s", rate_text(row.at("images_per_s").get<double>()), samples_of(row)),
+       rates.empty() ? "no interval" : rates + " (90 %)", Tone::plain},
+      {"Speed-up over one rank", significant(row.at("speedup").get<double>(), 3) + " ×",
+       speedup_detail(row), Tone::plain},
+      {"Bound by", row.at("bound").get<std::string>(),
+       fmt::format("exposed communication {} of the iteration",
+                   percent(exposed / iteration_of(row))),
+       Tone::plain}};
 }
 
 /// Whether all parts have times from these sources (time_source_name()). A row that names no source

@@ -17,6 +17,7 @@
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/answers/answer_json.hpp"
+#include "report/table/interval.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report {
@@ -31,8 +32,7 @@ struct RateOfRanks {
   /// "456 images/s (90 % interval 382 to 545)".
   [[nodiscard]] std::string text(const std::string& samples) const {
     const std::string ends =
-        low && high ? fmt::format("90 % interval {} to {}", rate_text(*low), rate_text(*high))
-                    : "no interval";
+        low && high ? "90 % interval " + from_to(rate_text(*low), rate_text(*high)) : "no interval";
     return fmt::format("{} {}/s ({})", rate_text(rate), samples, ends);
   }
 };
@@ -211,6 +211,11 @@ std::string iteration_interval(const Json& row) {
   const auto high = number_in(row, "t_iter_high_s");
   if (!low || !high) return "";
   return fmt::format("{} to {}", to_text(Seconds(*low)), to_text(Seconds(*high)));
+}
+
+std::string rate_interval(const Json& row) {
+  const RateOfRanks rate = rate_of_ranks(row);
+  return rate.low && rate.high ? from_to(rate_text(*rate.low), rate_text(*rate.high)) : "";
 }
 
 double iteration_of(const Json& row) {

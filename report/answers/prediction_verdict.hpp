@@ -16,6 +16,9 @@ std::string ranks_of(const Json& row);
 /// "81.2 ms to 124 ms"; empty without an interval.
 std::string iteration_interval(const Json& row);
 
+/// "3,800 to 5,880", of samples a second; empty without an interval.
+std::string rate_interval(const Json& row);
+
 /// The time of an iteration, in s.
 double iteration_of(const Json& row);
 

@@ -4,7 +4,9 @@
 #include <string>
 #include <variant>
 
+#include "core/base/error.hpp"
 #include "report/answers/parallel_page.hpp"
+#include "report/answers/plan_names.hpp"
 #include "report/answers/plan_page.hpp"
 #include "tests/report/look_at.hpp"
 
@@ -47,52 +49,115 @@ nlohmann::json plan_search() {
           {"energy_front", nlohmann::json::array()}};
 }
 
+/// Expects each key of the object that is missing to be named, or not to be needed.
+void expect_read_or_refused(AnswerPage (*page)(const std::string&, const std::string&),
+                            const nlohmann::json& answer, const std::string& object) {
+  const nlohmann::json::json_pointer place(object);
+  const nlohmann::json whole = answer.at(place);
+  for (const auto& [key, value] : whole.items()) {
+    nlohmann::json older = answer;
+    older.at(place).erase(key);
+    try {
+      static_cast<void>(page(older.dump(), "plan.json"));
+    } catch (const ConfigError& error) {
+      const std::string sentence = error.what();
+      EXPECT_TRUE(contains(sentence, "it lacks \"" + key + "\"; another version of dlscale"))
+          << sentence;
+    }
+  }
+}
+
+TEST(ParallelPlanPage, OfAnEarlierVersionIsReadOrRefused) {
+  for (const char* object : {"", "/best/0", "/neighbours/0", "/memory_front/1"}) {
+    expect_read_or_refused(parallel_plan_page, plan_search(), object);
+  }
+}
+
 TEST(ParallelPlanPage, NamesTheWholePlanAndEveryPoint) {
   const AnswerPage made = parallel_plan_page(plan_search().dump(), "plan.json");
   expect_first_screen(made.page);
-  EXPECT_EQ(made.page.verdict.find("Best by time on 32 GPUs with megatron is "
-                                   "data=8, tensor=4, micro_batch=2, zero=1: an iteration takes 1"),
+  EXPECT_EQ(made.page.verdict.find(
+                "Fastest on 32 GPUs with megatron: tensor 4, data 8; an iteration takes 1.000 s "),
             0U)
       << made.page.verdict;
+  EXPECT_EQ(made.page.tiles.at(1).detail, "90,900 to 111,000 (90 %)") << "tokens a second";
   const Table& points = made.page.figures.front().data;
   ASSERT_EQ(points.rows.size(), 3U);
-  EXPECT_EQ(cell(points, 0, "choice"), "micro_batch=2");
+  EXPECT_EQ(cell(points, 0, "choice"), "micro-batch 2");
   EXPECT_EQ(cell(points, 0, "place"), "best");
-  EXPECT_EQ(cell(points, 1, "choice"), "micro_batch=2, full");
-  EXPECT_EQ(cell(points, 2, "choice"), "micro_batch=1");
+  EXPECT_EQ(cell(points, 1, "choice"), "micro-batch 2, full");
+  EXPECT_EQ(cell(points, 2, "choice"), "micro-batch 1");
   EXPECT_EQ(made.page.sections.at(1).id, "neighbours");
 }
 
-TEST(ParallelPlanPage, SaysInItsVerdictWhichPlansAreAsFast) {
+TEST(ParallelPlanPage, SaysInItsVerdictWhichPlanIsAsFast) {
+  const auto verdict_of = [](const nlohmann::json& answer) {
+    return parallel_plan_page(answer.dump(), "plan.json").page.verdict;
+  };
   nlohmann::json answer = plan_search();
   answer["splits"] = 47;
-  EXPECT_TRUE(contains(parallel_plan_page(answer.dump(), "plan.json").page.verdict,
-                       " No other split of the GPUs is as fast within that interval."));
+  EXPECT_TRUE(
+      contains(verdict_of(answer), " No other split of the GPUs is as fast within that interval."));
   answer["not_told_apart"] = 17;
   EXPECT_EQ(leanest_alike(answer), nullptr);
-  EXPECT_TRUE(contains(parallel_plan_page(answer.dump(), "plan.json").page.verdict,
-                       " 17 of 46 other splits of the GPUs are as fast within that interval."));
+  EXPECT_TRUE(verdict_of(answer).ends_with("(90 % interval 900.0 ms to 1.100 s)."));
   answer["memory_front"].push_back(
       found_plan("data=2,tensor=4,stages=4,chunks=5,schedule=interleaved,zero=1", 1.05, 2e10));
   const AnswerPage made = parallel_plan_page(answer.dump(), "plan.json");
-  EXPECT_TRUE(contains(made.page.verdict,
-                       "; of all plans as fast, stages 4, chunks 5 needs least memory: 20.0 GB in "
-                       "place of 30.0 GB."))
+  EXPECT_TRUE(made.page.verdict.ends_with(
+      " As fast within that interval, with 20.0 GB of memory in place of 30.0 GB: stages 4 × 5 "
+      "chunks."))
       << made.page.verdict;
+  EXPECT_EQ(made.page.tiles.at(4).value, "17 of 46");
   EXPECT_TRUE(contains(made.page.figures.front().svg, "stages 4 × 5</text>"));
-  EXPECT_TRUE(contains(made.page.figures.front().title, "×: chunks of a stage"));
+  EXPECT_TRUE(contains(made.page.figures.front().title, "stages S × C: C chunks each"));
+}
+
+TEST(ParallelPlanPage, DrawsNeighboursThatTheStatedFrontLeavesOutAsPartOfIt) {
+  nlohmann::json answer = plan_search();
+  answer["neighbours"][0]["memory_bytes"] = 2e10;
+  const Table points = parallel_plan_page(answer.dump(), "plan.json").page.figures.front().data;
+  EXPECT_EQ(cell(points, 2, "choice"), "micro-batch 1");
+  EXPECT_EQ(cell(points, 2, "place"), "front") << "none is quicker and smaller";
 }
 
 TEST(ParallelPlanPage, SaysWhatAWholeTrainingTakes) {
   nlohmann::json answer = plan_search();
-  answer["trainings"] = {{{"with_failures_s", 864000},
-                          {"with_failures_low_s", 777600},
-                          {"with_failures_high_s", 950400},
-                          {"price", 2500}}};
-  const std::string verdict = parallel_plan_page(answer.dump(), "plan.json").page.verdict;
-  EXPECT_TRUE(verdict.ends_with(
-      " The whole training takes 10.0 days (90 % interval 9.00 to 11.0 days), at a cost of 2,500."))
-      << verdict;
+  nlohmann::json training = found_plan("data=8,tensor=4,micro_batch=2,zero=1", 1, 3e10);
+  training.update({{"with_failures_s", 864000},
+                   {"with_failures_low_s", 777600},
+                   {"with_failures_high_s", 950400},
+                   {"price", 2500}});
+  nlohmann::json other = training;
+  other["gpus"] = 64;
+  answer["trainings"] = {other, training};
+  const auto verdict_of = [](const nlohmann::json& one) {
+    return parallel_plan_page(one.dump(), "plan.json").page.verdict;
+  };
+  EXPECT_TRUE(contains(verdict_of(answer),
+                       ": tensor 4, data 8; the whole training takes 10.0 days (90 % interval 9.00 "
+                       "to 11.0 days), at a cost of 2,500."))
+      << verdict_of(answer);
+  answer["trainings"] = nlohmann::json::array({other});
+  EXPECT_TRUE(contains(verdict_of(answer), "; an iteration takes ")) << "of the best alone";
+}
+
+TEST(PlanNames, SayLesserSettingsOnlyWherePlansDifferInNoOther) {
+  const auto plan = [](const char* text) { return Json{{"plan", text}}; };
+  const Json one = plan(
+      "data=8,tensor=2,sequence_parallel=true,stages=2,chunks=10,schedule=interleaved,"
+      "micro_batch=1,zero=1,recompute=selective");
+  const Json other = plan("data=8,tensor=2,stages=2,chunks=10,micro_batch=2,zero=3");
+  EXPECT_EQ(PlanNames(Json::array({one}))(one),
+            "tensor 2, stages 2 × 10 chunks, data 8, selective recomputation");
+  EXPECT_EQ(PlanNames(Json::array({one, other}))(other),
+            "tensor 2, stages 2 × 10 chunks, data 8, ZeRO 3");
+  EXPECT_EQ(PlanNames(Json::array({one})).without_data(one),
+            "tensor 2, stages 2 × 10 chunks, selective recomputation");
+  const Json small = plan("data=8,tensor=2,micro_batch=1,zero=1");
+  const Json large = plan("data=8,tensor=2,micro_batch=2,zero=1");
+  EXPECT_EQ(PlanNames(Json::array({small, large}))(large), "tensor 2, data 8, micro-batch 2");
+  EXPECT_EQ(PlanNames(Json::array({plan("")}))(plan("")), "data 1");
 }
 
 /// A choice of a network without plans; 0 bytes: no buckets.
@@ -119,39 +184,51 @@ nlohmann::json found_choice(int ranks, double bucket, double seconds) {
           {"notes", nlohmann::json::array()}};
 }
 
-TEST(PlanPage, NamesSettingsInTheVerdictTheTableAndThePoints) {
+/// The best of three choices, which --max-ranks bounds.
+nlohmann::json bounded_plan() {
   nlohmann::json other = found_choice(4, 4194304, 8000);
   other["change"] = "bucketed at 4.00 MiB instead of bucketed at 2.00 MiB";
   other["within_limits"] = false;
-  const nlohmann::json answer{
-      {"schema", "dlscale.plan"},
-      {"network", "alexnet"},
-      {"cluster", "p40x16"},
-      {"best", {found_choice(4, 2097152, 7200)}},
-      {"front", {found_choice(1, 0, 20000)}},
-      {"neighbours", {other}},
-      {"question", {{"objective", "time"}, {"most_ranks", 4}, {"cluster_ranks", 16}}},
-      {"options", {{"max-ranks", {"4"}}}},
-      {"ranks_bound_by", "asked"},
-      {"batch_bound_by", "memory"},
-      {"beyond_limits", nullptr},
-      {"within_limits", 3},
-      {"configurations", 3},
-      {"by_simulation", 0},
-      {"left_out_for_memory", nlohmann::json::array()},
-      {"left_out_for_servers", nlohmann::json::array()},
-      {"simulated_because", nlohmann::json::array()}};
-  const Page page = plan_page(answer.dump(), "plan.json").page;
+  return {{"schema", "dlscale.plan"},
+          {"network", "alexnet"},
+          {"cluster", "p40x16"},
+          {"best", {found_choice(4, 2097152, 7200)}},
+          {"front", {found_choice(1, 0, 20000)}},
+          {"neighbours", {other}},
+          {"question", {{"objective", "time"}, {"most_ranks", 4}, {"cluster_ranks", 16}}},
+          {"options", {{"max-ranks", {"4"}}}},
+          {"ranks_bound_by", "asked"},
+          {"batch_bound_by", "memory"},
+          {"beyond_limits", nullptr},
+          {"within_limits", 3},
+          {"configurations", 3},
+          {"by_simulation", 0},
+          {"left_out_for_memory", nlohmann::json::array()},
+          {"left_out_for_servers", nlohmann::json::array()},
+          {"simulated_because", nlohmann::json::array()}};
+}
+
+TEST(PlanPage, OfAnEarlierVersionIsReadOrRefused) {
+  for (const char* object : {"", "/best/0", "/front/0", "/neighbours/0", "/question"}) {
+    expect_read_or_refused(plan_page, bounded_plan(), object);
+  }
+}
+
+TEST(PlanPage, NamesSettingsInTheVerdictTheTableAndThePoints) {
+  const Page page = plan_page(bounded_plan().dump(), "plan.json").page;
   expect_first_screen(page);
   EXPECT_EQ(page.verdict,
             "Fastest on 4 ranks with 32 samples each, schedule bucketed, buckets of 2.00 MiB: 90 "
             "epochs take 2.00 h (90 % interval 1.80 to 2.20 h). --max-ranks allows no more (the "
-            "cluster has 16); the memory holds no larger batch of those tried.");
+            "cluster has 16).");
+  EXPECT_EQ(page.tiles[1].value, "8.00 h") << "rank hours";
+  EXPECT_EQ(page.tiles[2].detail, "909 to 1,110 (90 %); 90.0 % of 4 × one rank");
+  EXPECT_EQ(page.tiles[3].detail, "the memory holds no larger one of those tried");
   const Table& points = page.figures.front().data;
   EXPECT_EQ(cell(points, 0, "choice"), "1 rank, batch 32, bucketed");
   EXPECT_EQ(cell(points, 1, "choice"), "4 ranks, batch 32, bucketed, buckets of 2.00 MiB");
   EXPECT_EQ(cell(points, 1, "place"), "best");
-  EXPECT_EQ(cell(points, 2, "choice"), "4 ranks, batch 32, bucketed, buckets of 4.00 MiB");
+  EXPECT_EQ(points.rows.size(), 2U) << "a choice beyond the limits might beat the front";
   EXPECT_EQ(cell(std::get<Table>(page.sections.at(0).blocks.front()), 0, "settings"),
             "buckets of 2.00 MiB");
   const Table& changes = std::get<Table>(page.sections.at(1).blocks.front());
@@ -183,12 +260,12 @@ TEST(PlanPage, NamesItsCostAndTheLimitThatABetterOneExceeds) {
   EXPECT_EQ(page.verdict,
             "Cheapest on 4 ranks with 32 samples each, schedule bucketed: 90 epochs take 2.00 h "
             "(90 % interval 1.80 to 2.20 h), at a cost of 16.0 (14.4 to 17.6). 1 rank would cost "
-            "less, but exceed the time limit. At the slow end of its interval it exceeds a limit.");
+            "less, but exceed the time limit.");
   ASSERT_EQ(page.tiles.size(), 5U);
   EXPECT_EQ(page.tiles[1].name + " " + page.tiles[1].value, "Cost 16.0");
-  EXPECT_EQ(page.tiles[4].detail, "time ≤ 2.22 h");
+  EXPECT_EQ(page.tiles[4].detail, "time ≤ 2.22 h; not at the slow end of the interval");
   answer["best"][0]["cost"] = nullptr;
-  EXPECT_TRUE(contains(plan_opening(answer).verdict, ", in 8.00 hours of ranks (7.20 to 8.80). "));
+  EXPECT_TRUE(contains(plan_opening(answer).verdict, ", in 8.00 rank hours (7.20 to 8.80). "));
 }
 
 }  // namespace
