@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,25 +15,33 @@
 namespace dlscale::app {
 namespace {
 
-std::string largest_batches(const Network& network, const model::Machine& machine, const Run& run,
-                            const model::MemoryTraits& traits) {
+/// The largest batches that fit: by the sum, and by the least that is known of a need.
+struct LargestBatches {
+  int about = 0;
+  int least = 0;
+};
+
+LargestBatches largest_batches(const Network& network, const model::Machine& machine,
+                               const Run& run, const model::MemoryTraits& traits) {
   const Bytes memory = model::memory_of_rank(machine.cluster, run);
   const auto largest = [&](model::MemoryBound bound) {
     return model::largest_batch(network, machine.cluster.device.kind, run, memory, bound, traits);
   };
-  const int about = largest(model::MemoryBound::about);
-  const int least = largest(model::MemoryBound::least);
-  if (least == 0) {
+  return {largest(model::MemoryBound::about), largest(model::MemoryBound::least)};
+}
+
+std::string batches_note(const LargestBatches& largest) {
+  if (largest.least == 0) {
     return "no batch fits: ranks have to share the network by a plan (--parallel)";
   }
-  if (about == 0) {
+  if (largest.about == 0) {
     return fmt::format("a batch of {} fits at most, and only if cheap outputs are computed again",
-                       least);
+                       largest.least);
   }
   return fmt::format(
       "the largest batch that fits is about {}; with more than {}, products would have to run "
       "twice",
-      about, least);
+      largest.about, largest.least);
 }
 
 }  // namespace
@@ -71,11 +80,14 @@ report::Document memory_answer(const Network& network, const model::Machine& mac
       "the least: cheap outputs are computed again, gradients stay in the precision of products; "
       "the most: frameworks keep copies of outputs, and libraries take their share"};
   const auto alike = [&](const auto& row) { return row.memory == rows.front().memory; };
+  std::optional<int> largest_batch;
   if (rows.front().memory > Bytes() && std::ranges::all_of(rows, alike)) {
-    notes.push_back(largest_batches(as_it_runs, machine, rows.front().run, traits));
+    const LargestBatches largest = largest_batches(as_it_runs, machine, rows.front().run, traits);
+    notes.push_back(batches_note(largest));
+    largest_batch = largest.about;
   }
   notes.insert(notes.end(), assumed.begin(), assumed.end());
-  return report::memory_document(rows, notes);
+  return report::memory_document(rows, notes, largest_batch);
 }
 
 }  // namespace dlscale::app

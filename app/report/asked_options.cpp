@@ -73,18 +73,25 @@ std::string AskedOptions::command(const std::string& verb, const std::string& qu
   ExitCode unused{};
   family<Verb>().find(verb)->declare(table, unused);
   CLI::Option* const asked = question.empty() ? nullptr : table.get_option("--" + question);
-  std::string line = "dlscale " + verb;
+  AskedOptions kept = *this;
   for (const auto& [name, values] : options_.items()) {
     CLI::Option* const option = table.get_option_no_throw("--" + name);
     const bool is_asked = std::ranges::find(of_question, name) != of_question.end();
-    if (option == nullptr || is_asked) continue;
-    if (asked != nullptr && asked->get_excludes().contains(option)) continue;
+    const bool is_excluded = asked != nullptr && asked->get_excludes().contains(option);
+    if (option == nullptr || is_asked || is_excluded) kept.leave_out(name);
+  }
+  return kept.again(verb) + (asked == nullptr ? "" : " --" + question);
+}
+
+std::string AskedOptions::again(const std::string& verb) const {
+  std::string line = "dlscale " + verb;
+  for (const auto& [name, values] : options_.items()) {
     if (values.empty()) line += " --" + name;
     for (const auto& value : values) {
       line += fmt::format(" --{} {}", name, shell_word(value.get<std::string>()));
     }
   }
-  return asked == nullptr ? line : line + " --" + question;
+  return line;
 }
 
 }  // namespace dlscale::app

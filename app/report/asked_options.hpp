@@ -25,6 +25,8 @@ class AskedOptions {
   /// flag `question`, which may be empty.
   [[nodiscard]] std::string command(const std::string& verb,
                                     const std::string& question = "") const;
+  /// The command with all options, as the answer was asked by the verb.
+  [[nodiscard]] std::string again(const std::string& verb) const;
 
  private:
   explicit AskedOptions(nlohmann::ordered_json options) : options_(std::move(options)) {}

@@ -6,6 +6,8 @@
 #include <bit>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "app/report/asked_options.hpp"
@@ -59,21 +61,7 @@ std::optional<NextStep> what_fits(AskedOptions asked, int largest_batch, bool ha
   if (largest_batch == 0) return search("Search the plans by which ranks share it:", asked);
   asked.leave_out("global-batch");
   asked.set("batch", fmt::format("{}", largest_batch));
-  return NextStep{"Take the largest batch that fits:", asked.command("predict")};
-}
-
-/// The plan of the answer that fits best, else one that does not fit and a search of others.
-std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const Json& answer) {
-  const Json& plans = answer.at("plans");
-  const auto does_fit = [](const Json& plan) { return plan.at("fits") == "yes"; };
-  const auto fitting = std::find_if(plans.begin(), plans.end(), does_fit);
-  const Json& plan = fitting == plans.end() ? plans.at(0) : *fitting;
-  std::vector<NextStep> steps;
-  if (fitting == plans.end() && answer.at("schema") != "dlscale.stages_memory") {
-    steps.push_back(search("Search the plans that fit:", asked));
-  }
-  steps.push_back(how_fast(asked_of_plan(asked, plan, plan.at("ranks"), plan.at("global_batch"))));
-  return steps;
+  return NextStep{"Take the largest batch that likely fits:", asked.command("predict")};
 }
 
 /// Predictions from one rank to those that were explained, or on the several that were. Absent if
@@ -102,6 +90,80 @@ const Json& largest_fitting(const Json& trainings) {
   return *largest;
 }
 
+/// The same search over all ranks of the cluster; absent unless the options alone bound the best.
+std::optional<NextStep> more_ranks(AskedOptions asked, const Json& answer) {
+  const Json& all = answer.at("question").at("cluster_ranks");
+  const bool is_bound =
+      answer.at("ranks_bound_by") == "asked" && answer.at("best").at(0).at("ranks") < all;
+  if (!is_bound) return {};
+  asked.leave_out("ranks");
+  asked.leave_out("max-ranks");
+  return NextStep{fmt::format("Choose from all {} ranks of the cluster:", all.dump()),
+                  asked.again("plan")};
+}
+
+/// A change of a plan, "recompute=full", in the text of the plan.
+std::string changed_plan(const Json& plan, const std::string& change) {
+  std::string text = plan.at("plan").get<std::string>();
+  std::istringstream changes(change);
+  for (std::string one; std::getline(changes, one, ',');) {
+    const std::string key = one.substr(0, one.find('=') + 1);
+    const std::size_t known = ("," + text).find("," + key);
+    if (known == std::string::npos) {
+      text += (text.empty() ? "" : ",") + one;
+    } else {
+      const std::size_t end = text.find(',', known);
+      text.replace(known, end == std::string::npos ? end : end - known, one);
+    }
+  }
+  return text;
+}
+
+/// Steps for a plan that surely fits: how fast it is, and a search where the memory has room.
+std::vector<NextStep> steps_of_fitting_plan(const AskedOptions& asked, const Json& plan,
+                                            bool has_search) {
+  std::vector<NextStep> steps{
+      how_fast(asked_of_plan(asked, plan, plan.at("ranks"), plan.at("global_batch")))};
+  const double device = plan.at("device_memory_bytes").get<double>();
+  const double free = device - plan.at("memory_high_bytes").get<double>();
+  constexpr double much = 0.2;  // such as for a larger micro-batch, or less recomputation
+  if (has_search && free > much * device) {
+    steps.insert(steps.begin(), search("Search for a faster plan that fits:", asked));
+  }
+  return steps;
+}
+
+/// Steps for a plan that does not surely fit: the quickest change by which it does, and a search.
+std::vector<NextStep> steps_of_large_plan(const AskedOptions& asked, const Json& plan,
+                                          bool has_search) {
+  const AskedOptions same = asked_of_plan(asked, plan, plan.at("ranks"), plan.at("global_batch"));
+  std::vector<NextStep> steps;
+  if (const auto cures = plan.find("would_fit"); cures != plan.end() && !cures->empty()) {
+    AskedOptions cured = same;
+    const auto change = cures->at(0).at("change").get<std::string>();
+    cured.set("parallel", changed_plan(plan, change));
+    steps.push_back({fmt::format("See how fast it is with {}:", change), cured.command("predict")});
+  }
+  if (has_search) steps.push_back(search("Search the plans that fit:", asked));
+  if (steps.empty()) steps.push_back(how_fast(same));
+  return steps;
+}
+
+/// Steps for the plan that the verdict names: of those that surely fit, else of all, the one that
+/// needs least.
+std::vector<NextStep> steps_of_plan_memory(const AskedOptions& asked, const Json& answer) {
+  const Json& plans = answer.at("plans");
+  const auto fit_and_need = [](const Json& plan) {
+    return std::pair(plan.at("fits") != "yes", plan.at("memory_bytes").get<double>());
+  };
+  const Json& plan = *std::min_element(
+      plans.begin(), plans.end(),
+      [&](const Json& one, const Json& other) { return fit_and_need(one) < fit_and_need(other); });
+  const bool has_search = answer.at("schema") != "dlscale.stages_memory";
+  return plan.at("fits") == "yes" ? steps_of_fitting_plan(asked, plan, has_search)
+                                  : steps_of_large_plan(asked, plan, has_search);
+}
+
 }  // namespace
 
 std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const Json& answer) {
@@ -127,8 +189,11 @@ std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const Json& 
 
 std::vector<NextStep> steps_of_planned_run(const Json& answer) {
   std::optional<AskedOptions> asked = AskedOptions::of(answer);
-  if (!asked || asked->has("measured")) return {};
+  if (!asked) return {};
   const Json& best = answer.at("best").at(0);
+  std::vector<NextStep> steps;
+  if (const auto more = more_ranks(*asked, answer)) steps.push_back(*more);
+  if (asked->has("measured")) return steps;
   asked->set("ranks", best.at("ranks").dump());
   if (!asked->has("global-batch")) asked->set("batch", best.at("batch").dump());
   asked->set("schedule", best.at("schedule").get<std::string>());
@@ -142,7 +207,9 @@ std::vector<NextStep> steps_of_planned_run(const Json& answer) {
   if (const Json& bucket = best.at("bucket_bytes"); !bucket.is_null()) {
     asked->set("bucket", fmt::format("{:.0f} B", bucket.get<double>()));
   }
-  return {what_shortens(*asked), what_it_keeps(*asked)};
+  steps.push_back(what_shortens(*asked));
+  if (answer.at("batch_bound_by") == "memory") steps.push_back(what_it_keeps(*asked));
+  return steps;
 }
 
 std::vector<NextStep> steps_of_parallel_run(const Json& answer) {
@@ -171,15 +238,19 @@ std::vector<NextStep> steps_of_parallel_plan(const Json& answer) {
   if (answer.at("frameworks").size() != 1 || !asked.has("framework")) {
     asked.set("framework", best.at("framework").get<std::string>());
   }
-  std::vector<NextStep> steps{{"See where the time of the best goes:", asked.command("predict")},
-                              what_it_keeps(asked)};
-  if (const Json* leanest = report::leanest_alike(answer)) {
-    asked.set("parallel", leanest->at("plan").get<std::string>());
-    asked.set("framework", leanest->at("framework").get<std::string>());
-    steps.push_back({"See the leanest plan that is as fast:", asked.command("predict")});
-  } else {
+  std::vector<NextStep> steps{{"See where the time of the best goes:", asked.command("predict")}};
+  const Json* leanest = report::leanest_alike(answer);
+  if (leanest == nullptr) {
     steps.push_back({"See what would shorten it:", asked.command("predict", "explain")});
+    return steps;
   }
+  asked.set("parallel", leanest->at("plan").get<std::string>());
+  asked.set("framework", leanest->at("framework").get<std::string>());
+  const auto memory = [](const Json& plan) { return plan.at("memory_bytes").get<double>(); };
+  constexpr double much_less = 0.75;
+  const bool is_first = memory(*leanest) < much_less * memory(best);
+  steps.insert(is_first ? steps.begin() : steps.end(),
+               {"See the leanest plan that is as fast:", asked.command("predict")});
   return steps;
 }
 
@@ -191,10 +262,20 @@ std::vector<NextStep> steps_of_memory(const Json& answer) {
     return {search("Search the plans by which ranks share it:", *asked)};
   }
   if (!asked->has("ranks")) asked->set("ranks", "1");
-  if (!asked->has("global-batch")) {
-    asked->set("batch", largest_fitting(answer.at("trainings")).at("batch").dump());
+  const Json& training = largest_fitting(answer.at("trainings"));
+  // Answers of earlier versions do not state it, nor do those of ranks with unlike memories.
+  const Json largest = answer.value("largest_batch", Json());
+  std::vector<NextStep> steps;
+  const Json& fits = training.at("fits");
+  const bool does_fit = fits == "yes" || fits == "likely";
+  const bool has_larger = does_fit && !asked->has("global-batch");
+  if (largest.is_number() && (has_larger ? largest > training.at("batch") : !does_fit)) {
+    steps.push_back(*what_fits(*asked, largest.get<int>(), true));
   }
-  return {how_fast(*asked)};
+  if (!does_fit && fits != "unknown") return steps;
+  if (!asked->has("global-batch")) asked->set("batch", training.at("batch").dump());
+  steps.push_back(how_fast(*asked));
+  return steps;
 }
 
 std::vector<NextStep> steps_of_stages(const Json& answer) {

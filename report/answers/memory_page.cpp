@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "core/text/quantity_text.hpp"
 #include "report/answers/parallel_page.hpp"
 #include "report/answers/parallel_words.hpp"
+#include "report/answers/plan_names.hpp"
 #include "report/figure/stacked_bars.hpp"
 #include "report/parallel/parallel_memory.hpp"
 #include "report/table/interval.hpp"
@@ -121,11 +124,11 @@ MemoryRow row_of_training(const Json& one) {
           with_parameters(one, "least_states_bytes")};
 }
 
-MemoryRow row_of_plan(const Json& plan) {
+MemoryRow row_of_plan(const Json& plan, const std::string& name) {
   const double need = plan.at("memory_bytes").get<double>();
   const auto stage = plan.find("fullest_stage");
   return {stage == plan.end() ? "each rank" : "stage " + stage->dump(),
-          plan_words(plan),
+          name,
           {{"memory", need}},
           need,
           number_in(plan, "memory_low_bytes"),
@@ -136,11 +139,11 @@ MemoryRow row_of_plan(const Json& plan) {
 }
 
 /// A stage at a moment. Stages that CNNs are cut into count from 0 and have one moment.
-MemoryRow row_of_stage(const Json& plan, const Json& moment) {
+MemoryRow row_of_stage(const Json& plan, const Json& moment, const std::string& name) {
   const bool has_moments = moment.contains("moment");
   const long long number = moment.at("stage").get<long long>() + (has_moments ? 0 : 1);
   return {fmt::format("stage {}", number),
-          plan_words(plan),
+          name,
           kinds_of(moment, shown_kind),
           moment.at(has_moments ? "total_bytes" : "memory_bytes").get<double>(),
           {},
@@ -150,10 +153,10 @@ MemoryRow row_of_stage(const Json& plan, const Json& moment) {
 
 /// A row for each stage of a plan at its fullest moment; the fullest has the verdict and its
 /// interval.
-void append_stages(std::vector<MemoryRow>& all, const Json& plan) {
+void append_stages(std::vector<MemoryRow>& all, const Json& plan, const std::string& name) {
   std::vector<MemoryRow> rows;
   for (const Json& moment : plan.at("stages")) {
-    MemoryRow stage = row_of_stage(plan, moment);
+    MemoryRow stage = row_of_stage(plan, moment, name);
     const auto known = std::ranges::find(rows, stage.name, &MemoryRow::name);
     if (known == rows.end()) {
       rows.push_back(std::move(stage));
@@ -164,7 +167,7 @@ void append_stages(std::vector<MemoryRow>& all, const Json& plan) {
   if (rows.empty()) throw ConfigError("its list \"stages\" is empty");
   if (rows.size() == 1) rows.front().name = "each rank";
   MemoryRow& fullest = *std::ranges::max_element(rows, {}, &MemoryRow::total);
-  const MemoryRow whole = row_of_plan(plan);
+  const MemoryRow whole = row_of_plan(plan, name);
   fullest.fits = whole.fits;
   fullest.caveat = whole.caveat;
   fullest.low = whole.low;
@@ -172,27 +175,33 @@ void append_stages(std::vector<MemoryRow>& all, const Json& plan) {
   std::ranges::move(rows, std::back_inserter(all));
 }
 
-void append_remedies(std::vector<MemoryRemedy>& remedies, const Json& plan) {
+void append_remedies(std::vector<MemoryRemedy>& remedies, const Json& plan,
+                     const std::string& name) {
   const auto changes = plan.find("would_fit");
   if (changes == plan.end()) return;
   for (const Json& one : *changes) {
-    remedies.push_back({plan_words(plan), one.at("change").get<std::string>(),
-                        one.at("t_iter_s").get<double>(), one.at("surely").get<bool>()});
+    remedies.push_back({name, one.at("change").get<std::string>(), one.at("t_iter_s").get<double>(),
+                        one.at("surely").get<bool>()});
   }
 }
 
 MemoryAnswer answer_of(const Json& answer) {
   MemoryAnswer all;
   all.of_plans = answer.contains("plans");
-  for (const Json& one : answer.at(all.of_plans ? "plans" : "trainings")) {
-    if (!all.of_plans) {
-      all.rows.push_back(row_of_training(one));
-    } else if (one.contains("stages")) {
-      append_stages(all.rows, one);
+  if (!all.of_plans) {
+    for (const Json& one : answer.at("trainings")) all.rows.push_back(row_of_training(one));
+    return all;
+  }
+  const Json& plans = answer.at("plans");
+  const PlanNames names(plans);
+  for (const Json& plan : plans) {
+    const std::string name = names(plan);
+    if (plan.contains("stages")) {
+      append_stages(all.rows, plan, name);
     } else {
-      all.rows.push_back(row_of_plan(one));
+      all.rows.push_back(row_of_plan(plan, name));
     }
-    append_remedies(all.remedies, one);
+    append_remedies(all.remedies, plan, name);
   }
   return all;
 }
@@ -223,10 +232,6 @@ MemoryRow answering_row(const MemoryAnswer& all) {
   return does_fit(*most) && !all.of_plans ? *most : *least;
 }
 
-const MemoryRow& fullest_of(const std::vector<MemoryRow>& rows) {
-  return *std::ranges::max_element(rows, {}, &MemoryRow::total);
-}
-
 std::string interval_of_row(const MemoryRow& row) {
   return row.low && row.high ? from_to(gigabytes(*row.low), gigabytes(*row.high)) : "";
 }
@@ -243,9 +248,23 @@ std::vector<std::string> main_kinds(const MemoryRow& fullest) {
   return names;
 }
 
-/// The parts of a row by these kinds, and the rest.
+/// "other" for the kinds that are none of these, or the name of the only one.
+std::string name_of_rest(const std::vector<MemoryRow>& rows,
+                         const std::vector<std::string>& names) {
+  std::set<std::string> rest;
+  for (const MemoryRow& row : rows) {
+    for (const figure::StackPart& kind : row.kinds) {
+      if (kind.value > 0) rest.insert(kind.name);
+    }
+  }
+  for (const std::string& name : names) rest.erase(name);
+  return rest.size() == 1 ? *rest.begin() : "other";
+}
+
+/// The parts of a row by these kinds, and the rest under its name.
 std::vector<figure::StackPart> parts_of_row(const MemoryRow& row,
-                                            const std::vector<std::string>& names) {
+                                            const std::vector<std::string>& names,
+                                            const std::string& name_of_rest) {
   std::vector<figure::StackPart> parts;
   double rest = row.total;
   for (const std::string& name : names) {
@@ -254,7 +273,7 @@ std::vector<figure::StackPart> parts_of_row(const MemoryRow& row,
     rest -= parts.back().value;
   }
   constexpr double rounding = 1e-9;
-  parts.push_back({"other", rest > rounding * row.total ? rest : 0});
+  parts.push_back({name_of_rest, rest > rounding * row.total ? rest : 0});
   return parts;
 }
 
@@ -263,11 +282,14 @@ std::optional<Figure> kinds_figure(const MemoryAnswer& all) {
                            all.range()};
   bars.unit = "GB";
   bars.factor = 1e-9;
-  const MemoryRow& fullest = fullest_of(all.rows);
+  const MemoryRow& fullest = *std::ranges::max_element(all.rows, {}, &MemoryRow::total);
   const std::vector<std::string> names = main_kinds(fullest);
+  const std::string rest = name_of_rest(all.rows, names);
+  const bool is_one_plan = judged_of(all.rows).size() == 1;  // which the verdict names
   for (const MemoryRow& row : all.rows) {
-    bars.bars.push_back(
-        {row.name, row.group, parts_of_row(row, names), row.low, row.high, "", row.total});
+    bars.bars.push_back({row.name, is_one_plan ? "" : row.group, parts_of_row(row, names, rest),
+                         row.low, row.high, "", row.total});
+    if (row.fits.empty()) bars.whiskers = "the fullest stage";
   }
   if (fullest.device > 0) bars.limit = fullest.device;
   return figure::stacked_bars(bars);
@@ -285,17 +307,24 @@ std::string cases_text(const MemoryAnswer& all, std::size_t count) {
   return count == 1 ? "1 batch" : fmt::format("{} batches", count);
 }
 
+/// "34 % of 85.5 GB stay free": the memory of the device beside the need.
+std::string room_text(const MemoryRow& row) {
+  if (!(row.device > 0)) return "the cluster states no memory of its devices";
+  const double free = row.device - row.total;
+  return fmt::format("{:.0f} % of {} {}", 100 * std::abs(free) / row.device, gigabytes(row.device),
+                     free < 0 ? "are missing" : "stay free");
+}
+
 Tile fit_tile(const MemoryAnswer& all, const MemoryRow& row) {
   const std::vector<MemoryRow> judged = judged_of(all.rows);
   const auto fitting = std::ranges::count_if(judged, does_fit);
-  const std::string detail = row.device > 0
-                                 ? fmt::format("a process can allocate {}", gigabytes(row.device))
-                                 : "the cluster states no memory of its devices";
-  if (judged.size() == 1) return {"Fits", row.fits, detail, tone_of_fit(row.fits)};
-  return {"Fits", fmt::format("{} of {}", fitting, cases_text(all, judged.size())), detail,
-          tone_of_fit(row.fits)};
+  const std::string value = judged.size() == 1
+                                ? row.fits
+                                : fmt::format("{} of {}", fitting, cases_text(all, judged.size()));
+  return {"Fits", value, room_text(row), tone_of_fit(row.fits)};
 }
 
+/// The largest kinds of memory, below the sum and whether it fits.
 std::vector<Tile> memory_tiles(const MemoryAnswer& all, const MemoryRow& row) {
   const std::string interval = interval_of_row(row);
   std::vector<Tile> tiles{
@@ -304,11 +333,7 @@ std::vector<Tile> memory_tiles(const MemoryAnswer& all, const MemoryRow& row) {
        Tone::plain},
       fit_tile(all, row)};
   std::vector<figure::StackPart> kinds = row.kinds;
-  const auto is_weights = [](const figure::StackPart& kind) {
-    return kind.name == "weights" || kind.name == "parameters";
-  };
   std::ranges::stable_sort(kinds, std::ranges::greater{}, &figure::StackPart::value);
-  std::ranges::stable_partition(kinds, is_weights);
   if (kinds.size() == 1) {
     tiles.push_back({"Device", row.device > 0 ? gigabytes(row.device) : "unknown",
                      "that a process can allocate", Tone::plain});
@@ -380,11 +405,10 @@ std::string verdict_of_one(const MemoryAnswer& all, const MemoryRow& row) {
                                  row.name == "each rank" ? row.name : "a rank of " + row.name)
                    : fmt::format("with {}, a rank", row.name);
   std::string text = fmt::format("{}: {} needs {}.", word, rank, need_of(all, row));
-  if (!all.remedies.empty()) {
-    const MemoryRemedy& first = all.remedies.front();
-    text += fmt::format(" With {} it {} fits.", first.change, first.surely ? "surely" : "probably");
-  }
-  return text;
+  if (all.remedies.empty()) return text;
+  const MemoryRemedy& first = all.remedies.front();
+  return fmt::format("{} With {} it {} fits.", text, first.change,
+                     first.surely ? "surely" : "probably");
 }
 
 /// The answer about several: how many fit, and the one that matters most.
@@ -398,7 +422,7 @@ std::string verdict_of_several(const MemoryAnswer& all, const MemoryRow& row, st
                        is_sure ? "fits" : "surely fits", name, need_of(all, row));
   }
   const std::string which = all.of_plans ? fmt::format("least memory needs {}", name)
-                                         : fmt::format("the largest that fits is {}", name);
+                                         : fmt::format("the largest of these is {}", name);
   return fmt::format("{} of {} {}; {}: {}.", fitting, cases_text(all, judged),
                      fitting == 1 ? "fits" : "fit", which, need_of(all, row));
 }
@@ -421,7 +445,7 @@ std::string memory_verdict(const MemoryAnswer& all, const MemoryRow& row) {
 
 Page page_of_memory(const Json& answer, const MemoryAnswer& all) {
   Page page = memory_opening(answer);
-  page.data = usable_data("predicted from the network and its framework.");
+  page.data = usable_data("predicted from the network and its framework; nothing was measured.");
   if (auto figure = kinds_figure(all)) {
     page.picture = figure->name;
     page.figures.push_back(std::move(*figure));

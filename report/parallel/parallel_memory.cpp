@@ -62,7 +62,7 @@ constexpr std::array<KindGroup, 9> groups{
      {"loss", 'L', {MemoryKind::loss, MemoryKind::loss}},
      {"gathered", 'S', {MemoryKind::gathered, MemoryKind::gathered}},
      {"buffers", 'B', {MemoryKind::buffers, MemoryKind::buffers}, 2},
-     {"lost", 'F', {MemoryKind::fragmentation, MemoryKind::fragmentation}},
+     {"fragmentation", 'F', {MemoryKind::fragmentation, MemoryKind::fragmentation}},
      {"libraries", 'C', {MemoryKind::libraries, MemoryKind::libraries}, 1}}};
 
 StageField group_field(const KindGroup& group) {

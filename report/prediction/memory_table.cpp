@@ -98,7 +98,8 @@ Fields<MemoryRow> memory_fields(std::span<const MemoryRow> rows) {
 
 }  // namespace
 
-Document memory_document(std::span<const MemoryRow> rows, std::span<const std::string> notes) {
+Document memory_document(std::span<const MemoryRow> rows, std::span<const std::string> notes,
+                         std::optional<int> largest_batch) {
   EXPECT(!rows.empty());
   const std::vector<MemoryRow> all(rows.begin(), rows.end());
   const Run& run = all.front().run;
@@ -109,8 +110,9 @@ Document memory_document(std::span<const MemoryRow> rows, std::span<const std::s
   Document document;
   document.tables = {std::move(table)};
   document.records = records_of(memory_fields(all), all);
-  document.json = json_answer("dlscale.memory", [all] {
-    return Json{{"trainings", list_of(memory_fields(all), all)}};
+  document.json = json_answer("dlscale.memory", [all, largest_batch] {
+    return Json{{"trainings", list_of(memory_fields(all), all)},
+                {"largest_batch", largest_batch ? Json(*largest_batch) : Json(nullptr)}};
   });
   return document;
 }

@@ -21,14 +21,14 @@ ANSWERS = [
     (["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--memory"], "^No, with any batch: "),
     ([*CNN, "--out-of-core"], r"^The quickest policy that fits is "),
     ([*CNN[:5], "--batch", "32,64", "--ranks", "1,8"], r"images/s on 8 ranks with 64 images each: .*\(90 % interval "),
-    (LLM, r" on 16 ranks, an iteration takes .* \(90 % interval .* to .*\), .* tokens/s, bound by .*; "),
+    (LLM, r"^[0-9,]+ tokens/s on 16 ranks by tensor 2, data 8: an iteration takes .* \(90 % interval .* to .*\), bound by .*; "),
     ([*LLM, "--memory"], r"each rank needs .* \(90 % interval .* to .*\) of "),
-    ([*LLM, "--explain"], "on 16 ranks by data=8, tensor=2"),
-    (STAGES, r"^By .* on 8 ranks, an iteration takes .* \(90 % interval "),
-    (["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--parallel", "micro_batch=1"], "^Does not fit: by .* on 64 ranks, "),
+    ([*LLM, "--explain"], "on 16 ranks by tensor 2, data 8"),
+    (STAGES, r"^[0-9,]+ samples/s on 8 ranks by stages .*: an iteration takes .* \(90 % interval "),
+    (["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--parallel", "micro_batch=1"], "^Does not fit the memory: .* tokens/s on 64 ranks by "),
     ([*STAGES, "--memory"], None),
     (["plan", "--network", "resnet50", "--cluster", "dgx_h100", "--epochs", 90, "--batch", "64,128"], r"^Fastest on \d+ ranks .* epochs take .* \(90 % interval .* to .*\)\. The cluster has no more ranks"),
-    (["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 8, "--parallel", "tensor=2,stages=1"], r"^Best by time on 8 GPUs .* data=4, tensor=2.* an iteration takes .*\(90 % interval "),
+    (["plan", "--network", "llama3_8b", "--cluster", "dgx_h100", "--ranks", 8, "--parallel", "tensor=2,stages=1"], r"^Fastest on 8 GPUs with .*: tensor 2, data 4.*; an iteration takes .*\(90 % interval "),
     (["compare", "tests/golden/input/google-a.json", "tests/golden/input/google-b.json"], "^regressed"),
 ]
 
@@ -93,6 +93,30 @@ class AnswerOrder(ProgramTest):
             self.assertIn("--set", command)
             self.assertNotIn("--limits", command)
             self.assertEqual(run(*command).returncode, 0, command)
+
+    def test_a_plan_that_its_ranks_bound_offers_all_of_the_cluster_first(self):
+        asked = ["plan", "--network", "alexnet", "--cluster", "p40x16", "--epochs", 9, "--batch", "64", "--schedules", "sequential"]
+        more, explain = self.commands(self.ask([*asked, "--max-ranks", 4]))
+        self.assertEqual(sorted(more), sorted(str(word) for word in asked))
+        self.assertIn("--explain", explain)
+        self.assertNotIn("--max-ranks", self.ask(more))
+        [explain] = self.commands(self.ask(asked))
+        self.assertIn("--explain", explain)
+
+    def test_what_does_not_fit_offers_its_cure_first(self):
+        large = ["predict", "--network", "resnet50", "--cluster", "p40x16", "--ranks", 8, "--batch", 4096, "--memory"]
+        [cure] = self.commands(self.ask(large))
+        self.assertLess(int(cure[cure.index("--batch") + 1]), 4096)
+        self.assertRegex(self.ask([*cure, "--memory"]), "^Yes: ")
+        plan = "tensor=8,sequence_parallel=true,stages=4,micro_batch=2,zero=1"
+        asked = ["predict", "--network", "llama3_70b", "--cluster", "dgx_h100", "--ranks", 64, "--global-batch", 1024, "--framework", "megatron",
+                 "--parallel", plan]
+        cure, search = self.commands(self.ask([*asked, "--memory"]))
+        self.assertIn("micro_batch=1", cure[cure.index("--parallel") + 1])
+        self.assertIn("it fits the memory", " ".join(self.ask(cure).split()))
+        self.assertEqual(search[0], "plan")
+        search, speed = self.commands(self.ask([*cure, "--memory"]))  # with room
+        self.assertEqual((search[0], speed[0]), ("plan", "predict"))
 
     def test_an_explanation_offers_ranks_that_show_how_it_scales(self):
         for ranks, offered in ((8, "1..8:x2"), (12, "1,12"), ("2,8", "2,8"), (1, None)):

@@ -239,7 +239,7 @@ class Predictions(Report):
         run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--batch", "32,64", "--memory", "--format", "json", "-o", answer)
         made = self.report(answer)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertIn("**2 of 2 batches fit; the largest that fits is 64: ", self.text())
+        self.assertIn("**2 of 2 batches fit; the largest of these is 64: ", self.text())
 
     def test_the_only_machine_below_a_folder_predicts_its_trainings(self):
         study = self.folder / "study"

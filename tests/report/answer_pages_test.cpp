@@ -188,9 +188,10 @@ TEST(MemoryPage, NamesKindsAsTablesDo) {
                                 {"total_bytes", 1e10}}}}});
   const std::vector<Tile> tiles = memory_page(answer.dump(), "memory.json").page.tiles;
   ASSERT_EQ(tiles.size(), 5U);
-  EXPECT_EQ(tiles[2].name + " " + tiles[2].value, "For weights 1.00 GB");
-  EXPECT_EQ(tiles[3].name + " " + tiles[3].value, "For activations 5.00 GB");
-  EXPECT_EQ(tiles[4].name + " " + tiles[4].value, "For optimiser 4.00 GB");
+  EXPECT_EQ(tiles[1].detail, "75 % of 40.0 GB stay free");
+  EXPECT_EQ(tiles[2].name + " " + tiles[2].value, "For activations 5.00 GB");
+  EXPECT_EQ(tiles[3].name + " " + tiles[3].value, "For optimiser 4.00 GB");
+  EXPECT_EQ(tiles[4].name + " " + tiles[4].value, "For weights 1.00 GB");
 }
 
 TEST(MemoryPage, SaysThatNoBatchFits) {
@@ -217,7 +218,7 @@ TEST(MemoryPage, NamesTheLargestBatchThatFits) {
   const Page page = memory_of_batches({32, 96, 128});
   expect_first_screen(page);
   EXPECT_EQ(page.verdict,
-            "2 of 3 batches fit; the largest that fits is 96: 0.960 GB (least to most 0.320 GB to "
+            "2 of 3 batches fit; the largest of these is 96: 0.960 GB (least to most 0.320 GB to "
             "1.92 GB) of 1.00 GB.");
   EXPECT_EQ(memory_of_batches({128, 256}).verdict,
             "None of 2 batches fits; 128 needs least: 1.28 GB (least to most 0.427 GB to "
@@ -259,7 +260,7 @@ TEST(MemoryPage, NamesThePlanItsFullestStageAndAChangeThatFits) {
   const Page one = memory_page(answer.dump(), "memory.json").page;
   expect_first_screen(one);
   EXPECT_EQ(one.verdict,
-            "Perhaps: by stages=2, a rank of stage 2 needs 1.10 GB (90 % interval 0.990 GB to 1.32 "
+            "Perhaps: by stages 2, a rank of stage 2 needs 1.10 GB (90 % interval 0.990 GB to 1.32 "
             "GB) of 1.00 GB. With micro_batch=1 it surely fits.");
   EXPECT_EQ(one.sections.back().id, "remedies");
   answer["plans"].push_back(memory_of_plan("stages=2,zero=1", 0.5e9, "yes"));
@@ -269,7 +270,7 @@ TEST(MemoryPage, NamesThePlanItsFullestStageAndAChangeThatFits) {
   answer["plans"][1]["fits"] = "yes";
   const Page two = memory_page(answer.dump(), "memory.json").page;
   EXPECT_EQ(two.verdict,
-            "1 of 2 plans fits; least memory needs stages=2, zero=1: 0.500 GB (90 % interval 0.450 "
+            "1 of 2 plans fits; least memory needs stages 2, ZeRO 1: 0.500 GB (90 % interval 0.450 "
             "GB to 0.600 GB) of 1.00 GB.");
 }
 
