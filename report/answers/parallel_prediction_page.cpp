@@ -76,7 +76,8 @@ std::string throughput_text(const Json& plan) {
   return fmt::format("{} {}", rate_text(rate_of(plan)), words_of(plan).samples);
 }
 
-/// Whether the plan fits the device, as a clause; empty if it does not, with which verdicts begin.
+/// Whether the only plan fits the device, as a clause; empty if it does not, with which verdicts
+/// begin, as they do with several plans.
 std::string fit_clause(const std::string& fits) {
   if (fits == "no") return "";
   if (fits == "yes") return "; it fits the memory";
@@ -227,11 +228,12 @@ std::string verdict_of_plans(const Json& plans, const Json& best) {
   const char* interval = best.contains("t_branches_s")
                              ? " No fitted training is like it, so the interval is unknown."
                              : "";
+  const bool is_single = plans.size() == 1;
   return fmt::format("{}{} on {} by {}: an iteration takes {}, bound by {}{}{}.{}",
-                     opening_of_plans(plans.size() == 1, fits), throughput_text(best),
-                     ranks_text(best), PlanNames(plans)(best), iteration_text(best),
-                     best.at("bound").get<std::string>(), fit_clause(fits), framework_clause(best),
-                     interval);
+                     opening_of_plans(is_single, fits), throughput_text(best), ranks_text(best),
+                     PlanNames(plans)(best), iteration_text(best),
+                     best.at("bound").get<std::string>(), is_single ? fit_clause(fits) : "",
+                     framework_clause(best), interval);
 }
 
 Page page_of_plans(const Json& answer) {

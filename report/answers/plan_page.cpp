@@ -265,6 +265,10 @@ std::vector<Tile> plan_tiles(const Json& plan) {
     return interval.empty() ? "no interval" : interval + " (90 %)";
   };
   const std::string ranks = best.at("ranks").dump();
+  const std::string efficiency =
+      ranks == "1" ? ""
+                   : fmt::format("; {} of {} × one rank",
+                                 percent(best.at("efficiency").get<double>()), ranks);
   const Tile of_ranks{
       "Ranks", ranks,
       fmt::format("of {} in the cluster; {} of {} choices fit",
@@ -276,9 +280,7 @@ std::vector<Tile> plan_tiles(const Json& plan) {
           {has_price(plan) ? "Cost" : fmt::format("Rank hours: {} × time", ranks),
            expense_with_unit(best), ninety(expense_interval(best)), Tone::plain},
           {"Throughput", rate_text(best.at("images_per_s").get<double>()) + " samples/s",
-           fmt::format("{}; {} of {} × one rank", rate_detail(best, "images_per_s", rate_text),
-                       percent(best.at("efficiency").get<double>()), ranks),
-           Tone::plain},
+           rate_detail(best, "images_per_s", rate_text) + efficiency, Tone::plain},
           {"Batch of a rank", best.at("batch").dump(), batch_reason(plan), Tone::plain},
           limits_tile(plan).value_or(of_ranks)};
 }

@@ -168,7 +168,8 @@ std::string title_of(const std::vector<ParetoPoint>& points, const ParetoAxes& a
 void mark_front(std::vector<ParetoPoint>& points) {
   for (ParetoPoint& point : points) {
     point.front = std::ranges::none_of(points, [&point](const ParetoPoint& other) {
-      return other.x <= point.x && other.y <= point.y && (other.x < point.x || other.y < point.y);
+      const bool is_better = other.x < point.x || other.y < point.y;
+      return other.x <= point.x && other.y <= point.y && (is_better || &other < &point);
     });
   }
 }

@@ -28,7 +28,8 @@ struct ParetoAxes {
   std::string words = {};  ///< what signs in labels mean; may be empty
 };
 
-/// Marks the points that no other beats: at most as large in both numbers, and smaller in one.
+/// Marks the points that no other beats: at most as large in both numbers, and smaller in one. Of
+/// equal points it marks the first.
 void mark_front(std::vector<ParetoPoint>& points);
 
 /// "front": choices by two numbers. A staircase bounds what the front beats in both, a ring marks

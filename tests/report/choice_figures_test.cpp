@@ -72,6 +72,15 @@ TEST(ParetoFront, BoundsWhatItBeatsByAStaircase) {
   EXPECT_TRUE(contains(figure->title, "; grey: another does; ring: the best"));
 }
 
+TEST(ParetoFront, HasTheFirstOfEqualPointsThatNoOtherBeats) {
+  std::vector<ParetoPoint> points{
+      {"a", "", 1, 3}, {"as a", "", 1, 3}, {"beaten", "", 1, 4}, {"b", "", 2, 2}};
+  mark_front(points);
+  std::string front;
+  for (const ParetoPoint& point : points) front += point.front ? point.name + ";" : "";
+  EXPECT_EQ(front, "a;b;");
+}
+
 TEST(ParetoFront, LabelsEachPointUpToAColumn) {
   std::vector<ParetoPoint> points;
   for (int i = 1; i <= 40; ++i) {
