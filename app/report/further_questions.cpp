@@ -218,15 +218,15 @@ std::vector<NextStep> steps_of_parallel_run(const Json& answer) {
   const Json& plans = answer.at("plans");
   const Json& best = report::best_plan(plans);
   const AskedOptions asked = asked_of_plan(*given, best, best.at("ranks"), best.at("global_batch"));
+  if (best.at("fits") != "yes") {
+    return {search("Search the plans that fit:", asked), what_it_keeps(asked)};
+  }
   std::vector<NextStep> steps;
   // Measured points are of the first plan, so that they say another thing beside another.
   if (!given->has("measured") || best.at("plan") == plans.at(0).at("plan")) {
     steps.push_back(what_shortens(asked));
   }
-  steps.push_back(what_it_keeps(asked));
-  const bool does_fit = best.at("fits") == "yes";
-  steps.insert(does_fit ? steps.end() : steps.begin(),
-               search(does_fit ? "Search the other plans:" : "Search the plans that fit:", asked));
+  steps.push_back(search("Search the other plans:", asked));
   return steps;
 }
 
