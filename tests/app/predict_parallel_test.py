@@ -297,7 +297,7 @@ class PredictParallel(ProgramTest):
         self.assertEqual([row["micro_batch"] for row in rows], [8, 4, 4, 2])
         text = self.answered(*words)
         self.assertLessEqual(max(map(len, text.splitlines())), 100, text)
-        for word in ["images/s", "speed-up", "fits", "bound by", "(90 %", "more nodes like the 1", "A: stages=4", "B: stages=2", "Next: "]:
+        for word in ["images/s", "speed-up", "fits", "bound by", "(90 %", "more nodes than the 1", "A: stages=4", "B: stages=2", "Next: "]:
             self.assertIn(word, " ".join(text.split()))
         csv_rows = list(csv.DictReader(io.StringIO(self.answered(*words, "--format", "csv"))))
         self.assertEqual([row["fits"] for row in csv_rows], ["yes"] * 4)
