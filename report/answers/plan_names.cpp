@@ -23,6 +23,10 @@ bool is_degree(const std::string& key) {
   return std::ranges::find(degrees, key) != degrees.end();
 }
 
+bool is_of_one_rank(const PlanSetting& one) {
+  return is_degree(one.key) && one.value == "1";
+}
+
 /// Whether every name has the setting: sharded optimiser states alone are usual.
 bool is_main(const PlanSetting& one) {
   return is_degree(one.key) || one.key == "recompute" || (one.key == "zero" && one.value > "1");
@@ -88,7 +92,10 @@ PlanNames::PlanNames(const Json& plans) {
 }
 
 std::string PlanNames::operator()(const Json& plan) const {
-  const std::string name = setting_words(settings_of(plan), keys_, true);
+  std::vector<PlanSetting> settings = settings_of(plan);
+  const bool is_of_one = std::ranges::all_of(settings, is_of_one_rank);
+  if (!is_of_one) std::erase_if(settings, is_of_one_rank);
+  const std::string name = setting_words(settings, keys_, true);
   return name.empty() ? plan_words(plan) : name;
 }
 

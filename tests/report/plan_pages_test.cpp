@@ -158,6 +158,8 @@ TEST(PlanNames, SayLesserSettingsOnlyWherePlansDifferInNoOther) {
   const Json large = plan("data=8,tensor=2,micro_batch=2,zero=1");
   EXPECT_EQ(PlanNames(Json::array({small, large}))(large), "tensor 2, data 8, micro-batch 2");
   EXPECT_EQ(PlanNames(Json::array({plan("")}))(plan("")), "data 1");
+  const Json split = plan("data=1,tensor=8");
+  EXPECT_EQ(PlanNames(Json::array({split}))(split), "tensor 8");
 }
 
 /// A choice of a network without plans; 0 bytes: no buckets.
