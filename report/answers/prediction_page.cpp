@@ -1,7 +1,6 @@
 #include "report/answers/prediction_page.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -300,8 +299,8 @@ Items prediction_notes(const Json& rows) {
   }
   Items items;
   for (const auto& [text, ranks] : notes) {
-    items.lines.push_back(ranks == all ? text
-                                       : fmt::format("ranks {}: {}", fmt::join(ranks, ", "), text));
+    items.lines.push_back(
+        ranks == all ? text : fmt::format("ranks {}: {}", ranks_among(ranks, all), text));
   }
   return items;
 }

@@ -32,21 +32,22 @@ class Footnotes {
   /// The marks of a row.
   std::string mark(int ranks, const std::vector<model::Note>& notes) {
     std::vector<std::size_t> numbers;
+    all_.insert(ranks);
     for (const model::Note& note : notes) {
       numbers.push_back(notes_.add(note));
       ranks_.resize(notes_.all().size());
-      ranks_[numbers.back()].push_back(ranks);
+      ranks_[numbers.back()].insert(ranks);
       ++numbers.back();
     }
     std::ranges::sort(numbers);
     return fmt::format("{}", fmt::join(numbers, ","));
   }
-  /// One line for each note, with the ranks of its rows unless it applies to all `rows`.
-  [[nodiscard]] std::vector<std::string> lines(std::size_t rows) const {
+  /// One line for each note, with the ranks of its rows unless it applies to all rows.
+  [[nodiscard]] std::vector<std::string> lines() const {
     std::vector<std::string> lines;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const std::string of =
-          ranks_[i].size() == rows ? "" : fmt::format("ranks {}: ", fmt::join(ranks_[i], ", "));
+          ranks_[i] == all_ ? "" : fmt::format("ranks {}: ", ranks_among(ranks_[i], all_));
       lines.push_back(fmt::format("{}: {}{}", i + 1, of, note_text(notes_.all()[i])));
     }
     return lines;
@@ -54,7 +55,8 @@ class Footnotes {
 
  private:
   model::Notes notes_;
-  std::vector<std::vector<int>> ranks_;  ///< by note
+  std::vector<std::set<int>> ranks_;  ///< by note
+  std::set<int> all_;
 };
 
 double closed_form_difference(const Prediction& prediction) {
@@ -62,48 +64,57 @@ double closed_form_difference(const Prediction& prediction) {
   return std::abs((prediction.closed_form->total - total) / total);
 }
 
+std::set<int> all_ranks(std::span<const Prediction> predictions) {
+  std::set<int> all;
+  for (const Prediction& prediction : predictions) all.insert(prediction.run.ranks);
+  return all;
+}
+
+/// " (ranks 2 to 16)"; empty for all.
+std::string in_brackets(const std::set<int>& ranks, const std::set<int>& all) {
+  return ranks == all ? "" : fmt::format(" (ranks {})", ranks_among(ranks, all));
+}
+
 /// Results of the closed form: at most one line for the rows where it applies, and one for each
 /// reason why it does not.
 std::vector<std::string> closed_form_notes(std::span<const Prediction> predictions) {
   double largest = 0;
-  std::vector<int> applies;
-  std::map<std::string, std::vector<int>> absent;
+  const std::set<int> all = all_ranks(predictions);
+  std::set<int> applies;
+  std::map<std::string, std::set<int>> absent;
   for (const Prediction& prediction : predictions) {
     if (prediction.closed_form) {
-      applies.push_back(prediction.run.ranks);
+      applies.insert(prediction.run.ranks);
       largest = std::max(largest, closed_form_difference(prediction));
     } else {
-      absent[prediction.closed_form_absent].push_back(prediction.run.ranks);
+      absent[prediction.closed_form_absent].insert(prediction.run.ranks);
     }
   }
   std::vector<std::string> notes;
   if (!applies.empty()) {
-    notes.push_back(
-        fmt::format("closed form (ranks {}): differs from the simulation by {:.1e} at most",
-                    fmt::join(applies, ", "), largest));
+    notes.push_back(fmt::format("closed form{}: differs from the simulation by {:.1e} at most",
+                                in_brackets(applies, all), largest));
   }
   for (const auto& [reason, ranks] : absent) {
-    notes.push_back(fmt::format("no closed form (ranks {}): {}", fmt::join(ranks, ", "), reason));
+    notes.push_back(fmt::format("no closed form{}: {}", in_brackets(ranks, all), reason));
   }
   return notes;
 }
 
 /// Sources of the times, one line for all rows with the same sources.
 std::vector<std::string> basis_notes(std::span<const Prediction> predictions) {
-  std::vector<std::pair<std::string, std::vector<int>>> rows;
+  const std::set<int> all = all_ranks(predictions);
+  std::vector<std::pair<std::string, std::set<int>>> rows;
   for (const Prediction& prediction : predictions) {
     const std::string text = basis_text(prediction.sources);
     if (text.empty()) continue;
     auto known = std::ranges::find(rows, text, [](const auto& row) { return row.first; });
     if (known == rows.end()) known = rows.insert(rows.end(), {text, {}});
-    known->second.push_back(prediction.run.ranks);
+    known->second.insert(prediction.run.ranks);
   }
   std::vector<std::string> notes;
   for (const auto& [text, ranks] : rows) {
-    const std::string of = ranks.size() == predictions.size()
-                               ? ""
-                               : fmt::format(" (ranks {})", fmt::join(ranks, ", "));
-    notes.push_back(fmt::format("times from{}: {}", of, text));
+    notes.push_back(fmt::format("times from{}: {}", in_brackets(ranks, all), text));
   }
   return notes;
 }
@@ -117,7 +128,7 @@ Table curve_table(Fields<Prediction> fields, std::span<const Prediction> predict
   Table table = table_of(fields, predictions);
   table.shown = told_rows(predictions);
   table.title = run_title(predictions.front().run, samples_of(predictions.front()));
-  table.notes = footnotes.lines(table.rows.size());
+  table.notes = footnotes.lines();
   for (std::string& note : basis_notes(predictions)) table.notes.push_back(std::move(note));
   for (std::string& note : closed_form_notes(predictions)) table.notes.push_back(std::move(note));
   table.notes.emplace_back(

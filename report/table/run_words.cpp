@@ -1,6 +1,8 @@
 #include "report/table/run_words.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -72,6 +74,29 @@ std::string schedule_text(const Run& run) {
   const std::vector<std::string> settings = unusual_settings(run);
   if (!settings.empty()) text += fmt::format(" ({})", fmt::join(settings, ", "));
   return text;
+}
+
+std::string ranks_among(const std::set<int>& ranks, const std::set<int>& all) {
+  std::vector<std::string> texts;
+  std::vector<int> run;
+  const auto end_run = [&] {
+    constexpr std::size_t least = 3;
+    if (run.size() >= least) {
+      texts.push_back(fmt::format("{} to {}", run.front(), run.back()));
+    } else {
+      for (const int each : run) texts.push_back(std::to_string(each));
+    }
+    run.clear();
+  };
+  for (const int each : all) {
+    if (ranks.contains(each)) {
+      run.push_back(each);
+    } else {
+      end_run();
+    }
+  }
+  end_run();
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 std::string rate_text(double rate) {

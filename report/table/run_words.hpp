@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,10 @@ std::string_view phase_word(std::string_view series);
 /// How a run exchanges gradients, in words: "wait_free", "wait_free by parameter server", "horovod
 /// (cycle 5.000 ms)". Names only unusual settings.
 std::string schedule_text(const Run& run);
+
+/// "1, 4 to 64": the numbers of ranks that something is about, among all that were asked for. Three
+/// or more that follow each other there are a range. Requires that `all` holds them.
+std::string ranks_among(const std::set<int>& ranks, const std::set<int>& all);
 
 /// A rate with three digits and commas: "176,000".
 std::string rate_text(double rate);

@@ -125,5 +125,12 @@ TEST(PredictionDocument, HasNothingForSettingsWithoutEffect) {
   }
 }
 
+TEST(RanksAmong, AreRangesWhereTheyFollowEachOther) {
+  EXPECT_EQ(ranks_among({2, 3, 4}, {1, 2, 3, 4}), "2 to 4");
+  EXPECT_EQ(ranks_among({1, 4, 8, 16}, {1, 2, 4, 8, 16}), "1, 4 to 16");
+  EXPECT_EQ(ranks_among({1, 2, 8}, {1, 2, 4, 8}), "1, 2, 8");
+  EXPECT_EQ(ranks_among({}, {1}), "");
+}
+
 }  // namespace
 }  // namespace dlscale::report
