@@ -157,9 +157,9 @@ report::HistoryCommands history_commands(const std::string& store) {
           [store](const std::string& commit) {
             return fmt::format("dlscale history bisect {} --store {}", commit, shell_word(store));
           },
-          [store](const std::string& commit) {
-            return fmt::format("dlscale history annotate {} --store {} --state expected --note WHY",
-                               commit, shell_word(store));
+          [store](const std::string& commit, const char* state) {
+            return fmt::format("dlscale history annotate {} --store {} --state {} --note WHY",
+                               commit, shell_word(store), state);
           }};
 }
 

@@ -86,11 +86,12 @@ std::vector<NextStep> steps_of_check(const history::CheckReport& report,
     steps.push_back(
         {fmt::format("Find the commit of the change at {}:", commit), commands.bisect(commit)});
     steps.push_back(
-        {"Then say what it was, and the check passes:", commands.annotate(commit), {"WHY"}});
+        {"Then say what it was, and the check passes:", commands.annotate(commit, "acknowledged"),
+         {"WHY"}});
   } else if (const history::Alert* better = new_improvement(report); better != nullptr) {
     const std::string commit = short_commit(better->commit);
     steps.push_back({fmt::format("Say why {} is faster, and later commits are judged by it:", commit),
-                     commands.annotate(commit),
+                     commands.annotate(commit, "expected"),
                      {"WHY"}});
   }
   for (const history::Rerun& rerun : report.reruns) {

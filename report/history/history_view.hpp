@@ -33,8 +33,8 @@ struct HistoryCommands {
   std::string add;                                               ///< adds results to it
   std::string check;                                             ///< makes the page's check again
   std::function<std::string(const std::string& commit)> bisect;  ///< searches an alert's range
-  /// Says of an alert that it was expected, and WHY.
-  std::function<std::string(const std::string& commit)> annotate;
+  /// Puts an alert into a state, and says WHY.
+  std::function<std::string(const std::string& commit, const char* state)> annotate;
 };
 
 /// Steps after a check, at most 3: search the largest change and explain it, measure again, or add

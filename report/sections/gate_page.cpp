@@ -184,6 +184,9 @@ std::vector<Tile> tiles_of(const GateReport& gate) {
          Tone::plain});
   }
   tiles.push_back(rounds_tile(gate));
+  if (!is_trusted(gate)) {
+    for (Tile& tile : tiles) tile.tone = Tone::plain;  // no verdict holds
+  }
   return tiles;
 }
 

@@ -27,6 +27,20 @@ std::string tile_interval(const AlertMetric& metric) {
   return interval.empty() ? "no interval is known" : "95 % interval " + interval;
 }
 
+/// "Yes: series 1 (BM_Gemm/256: cpu_time) regressed by +7.2 % (95 % interval +6.8 % to +7.3 %) at
+/// commit 1616, the largest change of 2 series."; the answer of the check if nothing fails.
+std::string verdict_of(const HistoryView& view) {
+  const FailingChange worst = largest_failing(view.report);
+  if (worst.metric == nullptr) return history_answer(view.report) + ".";
+  const std::string drawn = name_in_strips(view, worst.metric->series);
+  const std::size_t series = new_changes(view.report).series;
+  return fmt::format("Yes: {} {} by {} ({}) at commit {}{}.",
+                     drawn.empty() ? shown_name(worst.metric->key.name()) : drawn,
+                     verdict_name(worst.metric->movement), signed_percent(worst.metric->ratio - 1),
+                     tile_interval(*worst.metric), short_commit(worst.alert->commit),
+                     series > 1 ? fmt::format(", the largest change of {} series", series) : "");
+}
+
 /// New regressions: of how many series, and what improved.
 Tile regressions_tile(const HistoryView& view) {
   const NewChanges changes = new_changes(view.report);
@@ -101,7 +115,8 @@ Badge data_of(const HistoryView& view) {
     return usable_data(
         fmt::format("{}; noise hides changes of less than {}.", points, percent(seen->most)));
   }
-  return good_data(points + ".");
+  return good_data(points + (seen ? fmt::format("; changes of {} or more show.", percent(seen->most))
+                                  : "."));
 }
 
 }  // namespace
@@ -111,7 +126,7 @@ Page history_page(const HistoryView& view) {
   page.kind = "history";
   page.question = "Has anything become slower?";
   const ExitCode code = exit_code(view.report);
-  page.verdict = (code == ExitCode::regression ? "Yes: " : "") + history_answer(view.report) + ".";
+  page.verdict = verdict_of(view);
   const bool is_judged = nothing_judged(view.report).empty();
   page.tone = code == ExitCode::regression        ? Tone::bad
               : code == ExitCode::ok && is_judged ? Tone::good

@@ -363,6 +363,17 @@ std::optional<Figure> history_figure(const HistoryView& view) {
   return figure::history_strips(rows);
 }
 
+std::string name_in_strips(const HistoryView& view, const std::string& series) {
+  if (view.report.series.size() == 1) return "the only series";
+  for (std::size_t i = 0; i < view.strips.size(); ++i) {
+    const Strip& strip = view.strips[i];
+    if (std::ranges::find(strip.series, series) == strip.series.end()) continue;
+    const std::string title = title_of(strip, view.strips, i + 1);
+    return fmt::format("series {} ({})", i + 1, title.substr(title.find(' ') + 1));
+  }
+  return "";
+}
+
 Section history_section(const HistoryView& view) {
   Section section{"history", "History", {}};
   if (view.report.series.empty()) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 
 #include "report/figure/figure.hpp"
 #include "report/history/history_view.hpp"
@@ -10,6 +11,10 @@ namespace dlscale::report {
 /// "history": one strip for each question, as drawn by figure::history_strips(). Absent if no strip
 /// has two points.
 std::optional<Figure> history_figure(const HistoryView& view);
+
+/// "series 2 (conv layer=res2a_branch2b)": how the strips name a series; "the only series" of one.
+/// Empty if no strip shows it.
+std::string name_in_strips(const HistoryView& view, const std::string& series);
 
 /// Section of a history: alerts with the commits to search, results beside their levels, strips,
 /// and tables of the levels and marks in the strips.

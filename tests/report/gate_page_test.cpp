@@ -88,6 +88,7 @@ TEST(GatePage, SaysWhatTheSessionShowsAndWhetherTheBaseAgreesWithItself) {
   const Page doubtful = gate_page(gate);
   EXPECT_EQ(doubtful.verdict, "Not known: the base differs from itself (A/A test).");
   EXPECT_EQ(doubtful.data->word, "Doubtful");
+  for (const Tile& tile : doubtful.tiles) EXPECT_EQ(tile.tone, Tone::plain) << tile.name;
 }
 
 }  // namespace

@@ -66,7 +66,9 @@ class HistoryPage : public testing::Test {
   [[nodiscard]] HistoryView view(const std::vector<ResultFile>& results) {
     const HistoryCommands commands{"add", "check",
                                    [](const std::string& commit) { return "bisect " + commit; },
-                                   [](const std::string& commit) { return "annotate " + commit; }};
+                                   [](const std::string& commit, const std::string& state) {
+                                     return "annotate " + commit + " " + state;
+                                   }};
     return look_at_history(
         store_, commands, [](const history::SeriesKey&) { return true; }, {},
         reported_values(results));
@@ -89,16 +91,16 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   const HistoryView history = view({});
   const Page page = history_page(history);
   EXPECT_TRUE(page.verdict.starts_with(
-      "Yes: 1 regression in 1 series over 40 commits: +20.0 % (95 % interval +"))
+      "Yes: the only series regressed by +20.0 % (95 % interval +"))
       << page.verdict;
-  EXPECT_TRUE(contains(page.verdict, " at commit c0021 of 2")) << page.verdict;
+  EXPECT_TRUE(page.verdict.ends_with(" at commit c0021.")) << page.verdict;
   EXPECT_EQ(page.tiles.at(0).value, "+20.0 %");
   EXPECT_TRUE(page.tiles.at(0).detail.starts_with("95 % interval +")) << page.tiles.at(0).detail;
   EXPECT_TRUE(page.tiles.at(1).detail.ends_with(", after c0020")) << page.tiles.at(1).detail;
   EXPECT_EQ(page.tone, Tone::bad);
   ASSERT_EQ(page.next.size(), 2U);
   EXPECT_EQ(page.next.at(0).command, "bisect c0021");
-  EXPECT_EQ(page.next.at(1).command, "annotate c0021");
+  EXPECT_EQ(page.next.at(1).command, "annotate c0021 acknowledged");
   const std::string text = html(page);
   EXPECT_TRUE(contains(text, ": 1 regression in 1 series over 40 commits: +20.0 %"));
   EXPECT_TRUE(contains(text, "Which commit it was: bisect c0021"));
@@ -122,7 +124,7 @@ TEST_F(HistoryPage, TellsAnImprovementFromARegressionByWordAndShape) {
       page.verdict.starts_with("No new regression (and 1 improvement) in 1 series over 40 commits"))
       << page.verdict;
   EXPECT_EQ(page.tiles.at(0).detail, "0 of 1 series; 1 improvement");
-  EXPECT_EQ(page.next.at(0).command, "annotate c0021");
+  EXPECT_EQ(page.next.at(0).command, "annotate c0021 expected");
   const auto figure = history_figure(history);
   ASSERT_TRUE(figure);
   EXPECT_TRUE(contains(figure->svg, "improved -16.7 % at c0021")) << figure->svg;
@@ -142,7 +144,10 @@ TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
                         percent(std::expm1(judged.seen))));
   EXPECT_GE(std::exp(judged.seen), judged.highest / judged.level);
   EXPECT_EQ(page.tone, Tone::good);
-  EXPECT_EQ(page.data->word, "Good") << page.data->reasons;
+  EXPECT_EQ(page.data->word, "Good");
+  EXPECT_EQ(page.data->reasons,
+            fmt::format("20 points of 1 series; changes of {} or more show.",
+                        percent(judged.highest / judged.level - 1)));
   EXPECT_EQ(page.tiles.back().name, "Smallest change it shows");
   ASSERT_EQ(page.next.size(), 1U);
   EXPECT_EQ(page.next.at(0).command, "add RESULTS && check");

@@ -106,7 +106,9 @@ void write_history(const std::filesystem::path& folder) {
   const auto all = [](const history::SeriesKey&) { return true; };
   const report::HistoryCommands commands{
       "add", "check", [](const std::string& commit) { return "bisect " + commit; },
-      [](const std::string& commit) { return "annotate " + commit; }};
+      [](const std::string& commit, const std::string& state) {
+        return "annotate " + commit + " " + state;
+      }};
   const report::HistoryView view = report::look_at_history(store, commands, all, {}, {});
   report::Page page = report::history_page(view);
   constexpr int rows = 1200;
