@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -290,17 +291,25 @@ void draw_strip_legend(Canvas& canvas) {
 
 /// The caption, with the marks that the legend leaves out.
 std::string strip_title(const std::vector<const StripRow*>& rows) {
+  constexpr std::array letters{std::pair('E', "another environment"),
+                               std::pair('M', "another machine or kernel"),
+                               std::pair('N', "a note by people")};
   std::string title = "History: the values of commits and the level of each series";
-  const auto is_other = [](const StripNote& note) { return note.kind == StripNote::Kind::other; };
   if (std::ranges::any_of(rows, [](const StripRow* row) { return !row->latest.empty(); })) {
     title += "; what the last commits show may be noise";
   }
   if (std::ranges::any_of(rows, [](const StripRow* row) { return is_drawn(row->reported); })) {
     title += "; a ring: reported here, not in the history";
   }
-  if (std::ranges::any_of(
-          rows, [&](const StripRow* row) { return std::ranges::any_of(row->notes, is_other); })) {
-    title += "; E, M and N: see the marks of the strips";
+  for (const auto& [letter, meaning] : letters) {
+    const auto has_letter = [letter = letter](const StripNote& note) {
+      return note.kind == StripNote::Kind::other && note.label.starts_with(letter);
+    };
+    if (std::ranges::any_of(rows, [&](const StripRow* row) {
+          return std::ranges::any_of(row->notes, has_letter);
+        })) {
+      title += fmt::format("; {}: {}", letter, meaning);
+    }
   }
   return title;
 }

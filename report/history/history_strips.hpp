@@ -13,7 +13,7 @@ namespace dlscale::report::figure {
 /// An event at a point of a history: an alert, an annotation, another machine.
 struct StripNote {
   std::size_t at = 0;  ///< index of the first value that it applies to
-  std::string label;   ///< "regressed"; "E1", which a table explains
+  std::string label;   ///< "regressed"; "E1", whose letter the caption explains
   std::string text;    ///< the full text, shown as a tooltip
   /// worse: an orange line below a full triangle; better: a blue one below an empty one; other: a
   /// grey line.

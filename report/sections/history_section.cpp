@@ -364,7 +364,7 @@ std::optional<Figure> history_figure(const HistoryView& view) {
 }
 
 std::string name_in_strips(const HistoryView& view, const std::string& series) {
-  if (view.report.series.size() == 1) return "the only series";
+  if (view.strips.size() == 1) return "the series below";
   for (std::size_t i = 0; i < view.strips.size(); ++i) {
     const Strip& strip = view.strips[i];
     if (std::ranges::find(strip.series, series) == strip.series.end()) continue;

@@ -12,7 +12,7 @@ namespace dlscale::report {
 /// has two points.
 std::optional<Figure> history_figure(const HistoryView& view);
 
-/// "series 2 (conv layer=res2a_branch2b)": how the strips name a series; "the only series" of one.
+/// "series 2 (conv layer=res2a_branch2b)": how the strips name a series; "the series below" of one.
 /// Empty if no strip shows it.
 std::string name_in_strips(const HistoryView& view, const std::string& series);
 

@@ -411,7 +411,7 @@ TEST(HistoryStrips, ShowTheMedianOfEachSegmentMarksAndWhatTheHistoryDoesNotHave)
   EXPECT_TRUE(contains(figure->svg, "reported here, not in the history: 1.234 ms"));
   EXPECT_TRUE(contains(figure->svg, "xxx…</text>")) << "a long name is cut";
   EXPECT_TRUE(contains(figure->svg, ">ms, lower is better<")) << figure->svg;
-  EXPECT_TRUE(contains(figure->title, "E, M and N: see the marks of the strips"));
+  EXPECT_TRUE(contains(figure->title, "; E: another environment; N: a note by people"));
 }
 
 TEST(HistoryStrips, LeaveOutPointsThatAreNoNumbersAndSeriesWithoutTwo) {

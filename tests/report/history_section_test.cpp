@@ -91,7 +91,7 @@ TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
   const HistoryView history = view({});
   const Page page = history_page(history);
   EXPECT_TRUE(page.verdict.starts_with(
-      "Yes: the only series regressed by +20.0 % (95 % interval +"))
+      "Yes: the series below regressed by +20.0 % (95 % interval +"))
       << page.verdict;
   EXPECT_TRUE(page.verdict.ends_with(" at commit c0021.")) << page.verdict;
   EXPECT_EQ(page.tiles.at(0).value, "+20.0 %");
