@@ -116,7 +116,7 @@ bool is_of(const StripNote& note, const ChangePoint& change) {
   return note.at == change.after && note.kind != StripNote::Kind::other;
 }
 
-/// "improved -7.7 % at b1a6cb961 (162.3 to 149.8 us)"; without the commit and the levels if `brief`.
+/// "improved -7.7 % at b1a6cb961 (162.3 to 149.8 us)"; if `brief`, without the commit and levels.
 StripLabel change_label(const StripRow& row, const ChangePoint& change, bool brief) {
   StripLabel label;
   const auto note = std::ranges::find_if(
@@ -171,7 +171,8 @@ void draw_labels(Canvas& canvas, const Frame& frame, const StripRow& row, std::s
       all += widths.back() + gap;
     }
     if (all > room && !brief) continue;
-    const std::vector<double> places = spread(wanted, widths, left_of_plot, left_of_plot + room, gap);
+    const std::vector<double> places =
+        spread(wanted, widths, left_of_plot, left_of_plot + room, gap);
     for (std::size_t i = 0; i < labels.size(); ++i) {
       canvas.text({places[i], frame.y.to - 4}, labels[i].text, Anchor::start, labels[i].classes,
                   labels[i].title);
@@ -250,9 +251,9 @@ void draw_strip(Canvas& canvas, const StripRow& row, double top, bool last) {
   if (row.reported) consider(*row.reported);
   draw_heading(canvas, row, top);
   const double room = (most - least) * 0.15;
+  const double width = figure_width - left_of_plot - right_of_plot;
   const Frame frame =
-      frame_in({left_of_plot, top + heading_height(row), figure_width - left_of_plot - right_of_plot,
-                plot_height},
+      frame_in({left_of_plot, top + heading_height(row), width, plot_height},
                {static_cast<double>(first) - 1,
                 static_cast<double>(row.values.size() + (is_drawn(row.reported) ? 1 : 0))},
                {least - room, most + room});

@@ -90,9 +90,10 @@ std::vector<NextStep> steps_of_check(const history::CheckReport& report,
          {"WHY"}});
   } else if (const history::Alert* better = new_improvement(report); better != nullptr) {
     const std::string commit = short_commit(better->commit);
-    steps.push_back({fmt::format("Say why {} is faster, and later commits are judged by it:", commit),
-                     commands.annotate(commit, "expected"),
-                     {"WHY"}});
+    steps.push_back(
+        {fmt::format("Say why {} is faster, and later commits are judged by it:", commit),
+         commands.annotate(commit, "expected"),
+         {"WHY"}});
   }
   for (const history::Rerun& rerun : report.reruns) {
     if (steps.size() == 3) break;

@@ -78,9 +78,9 @@ std::string open_verdict(const GateReport& gate) {
   const std::string margin = percent(least_margin(gate));
   if (gate.metrics.size() == 1) {
     const GateMetric& metric = gate.metrics.front();
-    return fmt::format("Not known yet: {} changed by {} ({}), and {} or more would be a regression.",
-                       metric_name(metric), signed_percent(metric.ratio - 1),
-                       interval_of(gate, metric), margin);
+    return fmt::format(
+        "Not known yet: {} changed by {} ({}), and {} or more would be a regression.",
+        metric_name(metric), signed_percent(metric.ratio - 1), interval_of(gate, metric), margin);
   }
   return fmt::format(
       "Not known yet: none of {} has regressed for sure, but {} may have, by {} or "

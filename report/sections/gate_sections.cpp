@@ -83,7 +83,8 @@ Fields<GateMetric> metric_fields() {
   using F = Field<GateMetric>;
   using enum Meaning;
   const auto in_unit = [](double GateMetric::*which) {
-    return [which](const GateMetric& metric) { return value_with_unit(metric.*which, metric.unit); };
+    return
+        [which](const GateMetric& metric) { return value_with_unit(metric.*which, metric.unit); };
   };
   const auto change = [](const GateMetric& metric) { return signed_percent(metric.ratio - 1); };
   const auto method = [](const GateMetric& metric) {

@@ -115,8 +115,9 @@ Badge data_of(const HistoryView& view) {
     return usable_data(
         fmt::format("{}; noise hides changes of less than {}.", points, percent(seen->most)));
   }
-  return good_data(points + (seen ? fmt::format("; changes of {} or more show.", percent(seen->most))
-                                  : "."));
+  return good_data(
+      seen ? fmt::format("{}; changes of {} or more show.", points, percent(seen->most))
+           : points + ".");
 }
 
 }  // namespace

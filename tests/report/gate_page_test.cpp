@@ -22,7 +22,8 @@ GateReport of_one_metric(Verdict verdict) {
 TEST(GatePage, AnswersByTheMetricThatChangedMostAndItsInterval) {
   const Page page = gate_page(samples::gate());
   EXPECT_EQ(page.verdict,
-            "Yes: 1 of 5 metrics regressed: conv batch=1 by +6.0 % (96 % interval +4.9 % to +7.1 %).");
+            "Yes: 1 of 5 metrics regressed: conv batch=1 by +6.0 % (96 % interval +4.9 % to +7.1 "
+            "%).");
   EXPECT_EQ(gate_page(of_one_metric(Verdict::regressed)).verdict,
             "Yes: conv batch=1 regressed by +6.0 % (96 % interval +4.9 % to +7.1 %).");
   EXPECT_EQ(gate_page(of_one_metric(Verdict::improved)).verdict,
@@ -34,8 +35,8 @@ TEST(GatePage, AnswersByTheMetricThatChangedMostAndItsInterval) {
 
 TEST(GatePage, SaysOfAnOpenGateWhatIsStillPossible) {
   EXPECT_EQ(gate_page(of_one_metric(Verdict::inconclusive)).verdict,
-            "Not known yet: conv batch=1 changed by +6.0 % (96 % interval +4.9 % to +7.1 %), and 1.0 "
-            "% or more would be a regression.");
+            "Not known yet: conv batch=1 changed by +6.0 % (96 % interval +4.9 % to +7.1 %), and "
+            "1.0 % or more would be a regression.");
   GateReport gate = samples::gate();
   gate.metrics[0].verdict = Verdict::inconclusive;
   EXPECT_EQ(gate_page(gate).verdict,

@@ -96,7 +96,8 @@ TEST(Html, BreaksCommandsBeforeOptionsAndMarksWhatToReplace) {
                          "A</var>.json</span> <span class=\"option\">--format json</span>"));
   EXPECT_TRUE(contains(markdown(page).front().text, "\ndlscale compare A B -o A.json --format"));
   page.next = {{"Both:", "dlscale add && dlscale check"}};
-  EXPECT_TRUE(contains(html(page), ">dlscale add</span> <span class=\"option\">&amp;&amp; dlscale"));
+  EXPECT_TRUE(
+      contains(html(page), ">dlscale add</span> <span class=\"option\">&amp;&amp; dlscale"));
 }
 
 TEST(IsPageText, KnowsPagesOfThisVersionAndTheLast) {
