@@ -33,6 +33,7 @@ using regression::GateSide;
 using regression::GateSideName;
 using regression::metric_name;
 using regression::run_statistic_name;
+using regression::RunStatistic;
 using regression::Verdict;
 using regression::verdict_name;
 
@@ -88,6 +89,9 @@ Fields<GateMetric> metric_fields() {
   };
   const auto change = [](const GateMetric& metric) { return signed_percent(metric.ratio - 1); };
   const auto method = [](const GateMetric& metric) {
+    if (metric.statistic == RunStatistic::single) {
+      return std::string(gate_method_name(metric.method));
+    }
     return fmt::format("{} of the {}", gate_method_name(metric.method),
                        run_statistic_name(metric.statistic));
   };
@@ -127,10 +131,14 @@ Table metrics_table(const GateReport& gate, std::string title,
   const Fields<GateMetric> fields = metric_fields();
   const Fields<GateMetric> margin =
       gate.margin_of_noise ? picked(fields, {"margin"}) : Fields<GateMetric>{};
+  const bool has_notes =
+      std::ranges::any_of(metrics, [](const GateMetric& metric) { return !metric.note.empty(); });
+  const Fields<GateMetric> notes =
+      has_notes ? picked(fields, {"note"}) : Fields<GateMetric>{};
   Table table = table_of(
       joined<GateMetric>({picked(fields, {"key", "verdict", "base", "new", "ratio", "ratio_low"}),
                           margin, picked(fields, {"p_adjusted", "rounds"}), more,
-                          picked(fields, {"method", "note"})}),
+                          picked(fields, {"method"}), notes}),
       metrics);
   table.title = std::move(title);
   return table;
