@@ -147,7 +147,7 @@ TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
   EXPECT_EQ(page.data->word, "Good");
   EXPECT_EQ(page.data->reasons,
             fmt::format("20 points of 1 series; changes of {} or more show.",
-                        percent(judged.highest / judged.level - 1)));
+                        percent(std::expm1(judged.seen))));
   EXPECT_EQ(page.tiles.back().name, "Smallest change it shows");
   ASSERT_EQ(page.next.size(), 1U);
   EXPECT_EQ(page.next.at(0).command, "add RESULTS && check");
