@@ -18,6 +18,9 @@ constexpr std::size_t line_bytes = 64;
 constexpr Bytes least_flush = 64_MiB;
 /// Twice the pages of 4 KiB whose translations a processor keeps (2,048 to 3,072).
 constexpr std::size_t small_part = std::size_t{16} << 20U;
+/// Twice the huge pages whose translations a core keeps apart from small ones (32 on Intel).
+constexpr std::size_t least_huge_pages = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20U;
 
 std::unique_ptr<backend::PagedMemory> in_largest_pages(std::size_t bytes) {
   try {
@@ -73,7 +76,8 @@ std::vector<std::string> unknown_size_warnings(Bytes last_level) {
 
 CacheFlusher::CacheFlusher(Bytes last_level) {
   const std::size_t lines = static_cast<std::size_t>(flush_size(last_level).si()) / line_bytes;
-  parts_.push_back(in_largest_pages(lines * line_bytes - small_part));
+  large_ = lines * line_bytes - small_part;
+  parts_.push_back(in_largest_pages(std::max(large_, least_huge_pages * huge_page)));
   parts_.push_back(std::make_unique<backend::PagedMemory>(small_part, backend::PageSize::small));
   for (const auto& part : parts_) {
     for (std::size_t i = 0; i < part->bytes(); i += line_bytes) part->data()[i] = std::byte{1};
@@ -81,19 +85,21 @@ CacheFlusher::CacheFlusher(Bytes last_level) {
 }
 
 std::size_t CacheFlusher::bytes() const {
-  std::size_t bytes = 0;
-  for (const auto& part : parts_) bytes += part->bytes();
-  return bytes;
+  return large_ + small_part;
 }
 
 std::size_t CacheFlusher::flush() const {
-  std::size_t lines = 0;
-  for (const auto& part : parts_) {
-    const auto* line = reinterpret_cast<const volatile unsigned char*>(part->data());
-    const auto* end = line + part->bytes();
-    for (; line < end; line += line_bytes) lines += *line;
-  }
-  return lines * line_bytes;
+  const auto ones = [](const backend::PagedMemory& part, std::size_t from, std::size_t to,
+                       std::size_t step) {
+    const auto* lines = reinterpret_cast<const volatile unsigned char*>(part.data());
+    std::size_t count = 0;
+    for (std::size_t at = from; at < to; at += step) count += lines[at];
+    return count;
+  };
+  const backend::PagedMemory& large = *parts_.front();
+  ones(large, large_, large.bytes(), huge_page);
+  return line_bytes * (ones(large, 0, large_, line_bytes) +
+                       ones(*parts_.back(), 0, small_part, line_bytes));
 }
 
 }  // namespace dlscale::bench

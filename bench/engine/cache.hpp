@@ -42,11 +42,12 @@ std::vector<std::string> unknown_size_warnings(Bytes last_level);
 
 /// Evicts everything from the caches by reading flush_size() bytes. Most of them lie in huge pages
 /// where the system has them: they need few page walks, which take most of the time in small ones.
-/// The last 16 MiB lie in small pages, whose translations evict those of all else. Reading leaves
-/// clean lines, so the timed region does not pay for write-back. CacheState::rotating does not need
-/// it, but must fill every set; for a layer's few samples one buffer is faster and smaller. The
-/// calling thread reads, which evicts its core's private caches and the shared ones. Private caches
-/// of other cores, where other compute threads ran, keep what the hardware leaves them.
+/// The last 16 MiB lie in small pages. The translations of those and of at least 64 huge pages evict
+/// all others. Reading leaves clean lines, so the timed region does not pay for write-back.
+/// CacheState::rotating does not need it, but must fill every set; for a layer's few samples one
+/// buffer is faster and smaller. The calling thread reads, which evicts its core's private caches
+/// and the shared ones. Private caches of other cores, where other compute threads ran, keep what
+/// the hardware leaves them.
 class CacheFlusher {
  public:
   explicit CacheFlusher(Bytes last_level);
@@ -57,6 +58,7 @@ class CacheFlusher {
  private:
   /// Read in this order; a 1 at the start of each cache line.
   std::vector<std::unique_ptr<backend::PagedMemory>> parts_;
+  std::size_t large_ = 0;  ///< bytes of the first part that are read; else a line of each huge page
 };
 
 }  // namespace dlscale::bench
