@@ -168,11 +168,14 @@ std::vector<NextStep> steps_of_comparison(const Json& answer) {
   const std::string command = fmt::format("dlscale compare {} {}", sides.front(), sides.back());
   std::vector<NextStep> steps;
   const auto verdict = answer.at("verdict").get<std::string>();
+  const Json common = answer.value("common_change", Json());
+  const bool is_common = !common.is_null() && common.at("explains").get<bool>();
   if (!answer.at("place_differences").empty()) {
     steps.push_back(
         {"Compare machines in place of versions:", command + " --across-machines", placeholders});
-  } else if (verdict == "regressed" || verdict == "inconclusive") {
-    steps.push_back({"Decide by interleaved runs of both versions:",
+  } else if (is_common || verdict == "regressed" || verdict == "inconclusive") {
+    steps.push_back({is_common ? "Tell a slower machine from a slower version by interleaved runs:"
+                               : "Decide by interleaved runs of both versions:",
                      "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench e2e",
                      {"BUILD_A", "BUILD_B"}});
   }
@@ -184,9 +187,11 @@ std::vector<NextStep> steps_of_comparison(const Json& answer) {
     steps.push_back({"Explain the change of iterations by the machine files of both sides:",
                      command + " --machine MACHINE_A MACHINE_B", names});
   }
-  steps.push_back({"Keep B in a history, which also finds slow drifts:",
-                   fmt::format("dlscale history add {} --store perf-history", sides.back()),
-                   placeholders.empty() ? placeholders : std::vector{placeholders.back()}});
+  if (steps.empty() || (!is_common && (verdict == "improved" || verdict == "unchanged"))) {
+    steps.push_back({"Keep B in a history, which also finds slow drifts:",
+                     fmt::format("dlscale history add {} --store perf-history", sides.back()),
+                     placeholders.empty() ? placeholders : std::vector{placeholders.back()}});
+  }
   return steps;
 }
 
@@ -275,14 +280,17 @@ std::vector<NextStep> steps_of_results(const report::ReportInput& input, const s
                       std::back_inserter(steps));
     return steps;
   }
-  std::ranges::move(steps_of_unstable_files(input.results), std::back_inserter(steps));
+  if (input.kernels) std::ranges::move(steps_of_convolutions(results), std::back_inserter(steps));
   if (can_be_fitted(input.results)) {
     steps.push_back(
         {"Predict trainings from these measurements:", fit_command(folders, input.results)});
   }
+  std::ranges::move(steps_of_unstable_files(input.results), std::back_inserter(steps));
   steps.push_back({"Compare them with those of another version or machine:",
                    fmt::format("dlscale compare {} OTHER", folders),
                    {"OTHER"}});
+  constexpr std::size_t most = 3;
+  if (steps.size() > most) steps.resize(most);
   return steps;
 }
 

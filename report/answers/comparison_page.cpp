@@ -12,13 +12,16 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/comparison/common_change.hpp"
 #include "report/comparison/row_words.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/figure/waterfall.hpp"
@@ -171,6 +174,33 @@ std::vector<ComparedRow> compared_rows(const Json& answer) {
   return rows;
 }
 
+/// The change that the counted rows have in common; absent in answers of earlier versions.
+std::optional<CommonChange> common_of(const Json& answer, const std::vector<ComparedRow>& rows) {
+  const Json common = answer.value("common_change", Json());
+  if (common.is_null()) return {};
+  CommonChange found{common.at("ratio").get<double>(), common.at("ratio_low").get<double>(),
+                     common.at("ratio_high").get<double>(), common.at("rows").get<std::size_t>(),
+                     common.at("explained").get<std::size_t>(),
+                     common.at("explains").get<bool>()};
+  const auto counted = std::ranges::count_if(rows, &ComparedRow::counted);
+  return std::cmp_equal(counted, found.rows) ? std::optional(found) : std::nullopt;
+}
+
+/// Whether one change explains the counted rows, which the machine may have made.
+bool is_common(const Json& answer, const std::vector<ComparedRow>& rows) {
+  const std::optional<CommonChange> common = common_of(answer, rows);
+  return common && common->explains;
+}
+
+/// "the time of an iteration"; "time" if rows are of other series too.
+std::string measured_in(const Json& answer) {
+  const Json& rows = answer.at("rows");
+  const bool is_of_iterations = std::all_of(rows.begin(), rows.end(), [](const Json& row) {
+    return row.at("series") == "t_iter" || row.at("role") != "judged";
+  });
+  return is_of_iterations ? "time of an iteration" : "time";
+}
+
 long long count_of(const std::vector<ComparedRow>& rows, std::string_view verdict) {
   return std::ranges::count_if(
       rows, [verdict](const ComparedRow& row) { return row.counted && row.verdict == verdict; });
@@ -207,6 +237,12 @@ std::string counted_verdict(const Json& answer, const std::vector<ComparedRow>& 
     return fmt::format("{} is wrong: {} from the reference.", side_of(answer, "b", "B"),
                        counted(std::ssize(answer.at("wrong")), "answer") +
                            (answer.at("wrong").size() == 1 ? " differs" : " differ"));
+  }
+  if (is_common(answer, rows)) {
+    const std::string_view answers = verdict == "regressed"      ? "Yes, but maybe by the machine"
+                                     : verdict == "inconclusive" ? "Not known"
+                                                                 : "No";
+    return fmt::format("{}: {}.", answers, common_sentence(*common_of(answer, rows)));
   }
   if (const ComparedRow* worst = first_of(rows, "regressed"); worst != nullptr) {
     return fmt::format("Yes: {} of {} regressed in {}, most of all {}.",
@@ -250,8 +286,9 @@ std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow
   return text + launches_text(rows);
 }
 
-Tone tone_of_answer(const Json& answer) {
+Tone tone_of_answer(const Json& answer, const std::vector<ComparedRow>& rows) {
   const auto verdict = answer.at("verdict").get<std::string>();
+  if (verdict != "wrong" && is_common(answer, rows)) return Tone::caution;
   if (verdict == "wrong" || verdict == "regressed") return Tone::bad;
   return verdict == "inconclusive" ? Tone::caution : Tone::good;
 }
@@ -264,29 +301,36 @@ Tile count_tile(const std::vector<ComparedRow>& rows, const char* name, std::str
           first == nullptr ? "" : change_text(*first), count > 0 ? tone : Tone::plain};
 }
 
-/// The geometric mean of B / A over the counted rows.
-Tile mean_tile(const std::vector<ComparedRow>& rows) {
-  double sum = 0;
-  int count = 0;
+/// The median change of the counted rows.
+Tile typical_tile(const Json& answer, const std::vector<ComparedRow>& rows) {
+  std::vector<double> ratios;
   for (const ComparedRow& row : rows) {
-    if (!row.counted || !(row.ratio > 0)) continue;
-    sum += std::log(row.ratio);
-    ++count;
+    if (row.counted && row.ratio > 0) ratios.push_back(row.ratio);
   }
-  return {"Typical change", count == 0 ? "–" : signed_percent(std::exp(sum / count) - 1),
-          "geometric mean of B / A; + is slower", Tone::plain};
+  const std::optional<CommonChange> common = common_of(answer, rows);
+  const std::string interval =
+      common ? fmt::format("95 % interval {}; ", changes_from_to(common->low, common->high)) : "";
+  return {"Median change in " + measured_in(answer),
+          ratios.empty() ? "–" : signed_percent(median(ratios) - 1), interval + "+ is slower",
+          Tone::plain};
 }
 
+/// The counts of verdicts, which add up; at most five tiles.
 std::vector<Tile> comparison_tiles(const Json& answer, const std::vector<ComparedRow>& rows) {
   std::vector<Tile> tiles{count_tile(rows, "Regressed", "regressed", Tone::bad),
-                          count_tile(rows, "Improved", "improved", Tone::good),
-                          count_tile(rows, "Inconclusive", "inconclusive", Tone::caution),
-                          mean_tile(rows)};
+                          count_tile(rows, "Improved", "improved", Tone::good)};
+  for (const auto& [name, verdict, tone] :
+       {std::tuple("Inconclusive", "inconclusive", Tone::caution),
+        std::tuple("Unchanged", "unchanged", Tone::plain)}) {
+    if (count_of(rows, verdict) > 0) tiles.push_back(count_tile(rows, name, verdict, tone));
+  }
   const std::size_t missing = answer.at("missing").size();
   if (missing > 0) {
     tiles.push_back(
         {"Not measured in B", std::to_string(missing), "that A measured", Tone::caution});
   }
+  constexpr std::size_t most = 5;
+  if (tiles.size() < most) tiles.push_back(typical_tile(answer, rows));
   return tiles;
 }
 
@@ -297,7 +341,8 @@ std::optional<Figure> changes_figure(const Json& answer, const std::vector<Compa
     drawn.push_back({row.name, row.ratio, row.low, row.high, row.verdict,
                      row.verdict == "regressed", row.verdict == "improved"});
   }
-  return figure::forest(drawn, answer.at("margin").get<double>());
+  return figure::forest(drawn, answer.at("margin").get<double>(), "95 % interval",
+                        measured_in(answer));
 }
 
 /// The training that changed most, part by part.
@@ -377,9 +422,12 @@ void append_list(Page& page, const char* id, const char* title, const Json& line
   page.sections.push_back({id, title, {Items{lines.get<std::vector<std::string>>()}}});
 }
 
-Badge comparison_badge(const Json& answer) {
+Badge comparison_badge(const Json& answer, const std::vector<ComparedRow>& rows) {
   if (!answer.at("place_differences").empty()) {
     return doubtful_data(withheld_because(answer) + ".");
+  }
+  if (is_common(answer, rows)) {
+    return usable_data("nothing here shows that the machine kept its speed between A and B.");
   }
   const std::size_t differences = answer.at("environment_differences").size();
   if (differences == 0) return good_data("A and B were measured in one environment.");
@@ -407,9 +455,9 @@ Page page_of_comparison(const Json& answer, const std::vector<ComparedRow>& rows
   page.question =
       fmt::format("Is {} slower than {}?", side_of(answer, "b", "B"), side_of(answer, "a", "A"));
   page.verdict = comparison_verdict(answer, rows);
-  page.tone = tone_of_answer(answer);
+  page.tone = tone_of_answer(answer, rows);
   page.tiles = comparison_tiles(answer, rows);
-  page.data = comparison_badge(answer);
+  page.data = comparison_badge(answer, rows);
   if (!answer.at("environment_differences").empty()) page.data_section = "environment";
   add_figures(page, answer, rows);
   page.sections.push_back({"changes", "What changed", {FigureSlot{"forest"}}});

@@ -19,6 +19,7 @@
 #include "regression/import/result_run.hpp"
 #include "regression/statistics/benjamini_hochberg.hpp"
 #include "regression/statistics/log_rounding.hpp"
+#include "report/comparison/common_change.hpp"
 #include "report/comparison/ratio.hpp"
 #include "report/results/environment_rows.hpp"
 
@@ -420,6 +421,7 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
   report.environment_differences = differences(a, b);
   report.changed_environment = place_differences(environment_of(a), environment_of(b));
   report.attributions = attribute(a, b);
+  report.common = common_change(report);
   report.verdict = overall(report);
   return std::move(report);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <span>
@@ -44,6 +45,16 @@ struct NotCompared {
   regression::Verdict verdict = regression::Verdict::inconclusive;  ///< or wrong
 };
 
+/// The change that rows have in common (report/comparison/common_change.hpp), as B / A.
+struct CommonChange {
+  double ratio = 1;
+  double low = 1;  ///< 95 % interval, as wide as that of a typical row
+  double high = 1;
+  std::size_t rows = 0;       ///< rows that it is of, ≥ 4
+  std::size_t explained = 0;  ///< rows among them whose interval includes it
+  bool explains = false;      ///< it exceeds the margin, and explains all but what chance takes
+};
+
 struct ComparisonReport {
   std::string a = "A";  ///< names of the two sides for people
   std::string b = "B";
@@ -63,6 +74,7 @@ struct ComparisonReport {
   /// that differ: "oneDNN_cpu_isa: avx512_core_bf16 | avx2".
   std::vector<std::string> changed_environment;
   std::vector<Attribution> attributions;  ///< for trainings in both, if phases were timed
+  std::optional<CommonChange> common = {};
   /// wrong if an answer of B is wrong. Else, over the judged rows: regressed if any is;
   /// inconclusive if any is, or if a key could not be compared. Else improved if any is; else
   /// unchanged.

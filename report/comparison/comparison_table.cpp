@@ -16,6 +16,7 @@
 
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/comparison/common_change.hpp"
 #include "report/comparison/row_words.hpp"
 #include "report/format/format.hpp"
 #include "report/results/axes.hpp"
@@ -279,6 +280,24 @@ std::string of_one_launch(const ComparisonReport& report) {
       counts_of(report, is_of_one_launch));
 }
 
+/// The one change that explains the rows, if there is one.
+std::string in_common(const ComparisonReport& report) {
+  if (!report.common || !report.common->explains) return "";
+  std::string sentence = common_sentence(*report.common);
+  sentence.front() = 'O';
+  return fmt::format(". {}: interleaved runs of both tell", sentence);
+}
+
+Json common_object(const std::optional<CommonChange>& common) {
+  if (!common) return nullptr;
+  return {{"ratio", number(common->ratio)},
+          {"ratio_low", number(common->low)},
+          {"ratio_high", number(common->high)},
+          {"rows", common->rows},
+          {"explained", common->explained},
+          {"explains", common->explains}};
+}
+
 /// The verdict and how far it can be trusted. A comment truncates its headline, so missing
 /// measurements precede rows that may be chance.
 std::string lead(const ComparisonReport& report) {
@@ -293,9 +312,10 @@ std::string lead(const ComparisonReport& report) {
   const auto rows = std::ranges::count_if(report.rows, is_counted);
   const std::string counts =
       rows == 0 ? "no row" : counts_of(report, is_counted) + " of " + counted(rows, "row");
-  return fmt::format("{}{}{}: {} of several launches{}{}{}", verdict_name(report.verdict),
+  return fmt::format("{}{}{}: {} of several launches{}{}{}{}", verdict_name(report.verdict),
                      environment, rests_on_one_launch(report) ? ", if one launch is enough" : "",
-                     counts, left_out(report), held_back(report), of_one_launch(report));
+                     counts, left_out(report), in_common(report), held_back(report),
+                     of_one_launch(report));
 }
 
 /// A record of a key without times to compare.
@@ -383,7 +403,8 @@ Json comparison_object(const ComparisonReport& report) {
           {"environment_differences", report.environment_differences},
           {"place_differences", report.place_differences},
           {"changed_environment", report.changed_environment},
-          {"attributions", std::move(attributions)}};
+          {"attributions", std::move(attributions)},
+          {"common_change", common_object(report.common)}};
 }
 
 }  // namespace

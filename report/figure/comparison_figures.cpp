@@ -98,7 +98,7 @@ Table round_numbers(const std::vector<const PairedRow*>& rows) {
 }  // namespace
 
 std::optional<Figure> forest(std::span<const ForestRow> rows, double margin,
-                             std::string_view interval) {
+                             std::string_view interval, std::string_view measured) {
   if (rows.empty()) return {};
   std::vector<ForestRow> shown(rows.begin(), rows.end());
   std::ranges::stable_sort(shown, std::greater{},
@@ -119,15 +119,21 @@ std::optional<Figure> forest(std::span<const ForestRow> rows, double margin,
   const Frame frame = frame_in({left, 6, figure_width - left - 104, height - 52},
                                {least - room, most + room}, {0, 1});
   draw_band(canvas, frame, margin);
-  draw_axes(canvas, frame, change_ticks(frame.x), {}, axis_name, "");
+  draw_axes(canvas, frame, change_ticks(frame.x), {},
+            measured.empty() ? std::string(axis_name)
+                             : fmt::format("change in {} (+ = worse)", measured),
+            "");
   canvas.line({frame.x.at(0), frame.y.from}, {frame.x.at(0), frame.y.to}, "dash");
   for (std::size_t i = 0; i < shown.size(); ++i) {
     draw_forest_row(canvas, frame.x, shown[i], 18 + 20.0 * static_cast<double>(i));
   }
+  const auto is_open = [](const ForestRow& row) { return row.verdict == "inconclusive"; };
+  const bool has_open = !measured.empty() && std::ranges::any_of(rows, is_open);
   std::string title = fmt::format(
       "Change of each metric (dot) with its {} (line); changes in the shaded band, up to {}, do "
-      "not matter",
-      interval, percent(margin));
+      "not matter{}",
+      interval, percent(margin),
+      has_open ? "; inconclusive: the line reaches the band, or chance may be why" : "");
   if (shown.size() < rows.size()) {
     title += fmt::format(" ({} smaller changes are not drawn)", rows.size() - shown.size());
   }

@@ -74,6 +74,29 @@ TEST(ComparisonPage, CountsWhatTheTerminalCounts) {
   EXPECT_EQ(page.tiles.at(0).value, "1 of 1");
 }
 
+TEST(ComparisonPage, SaysThatOneChangeExplainsAllRows) {
+  std::vector<ResultFile> a;
+  std::vector<ResultFile> b;
+  for (const char* network : {"alexnet", "googlenet", "resnet50", "vgg16"}) {
+    a.push_back(trainings(0.5).front());
+    b.push_back(trainings(0.8).front());
+    for (ResultFile* file : {&a.back(), &b.back()}) {
+      for (Measurement& row : file->measurements) row.axes["network"] = network;
+    }
+  }
+  const Document document = comparison_document(compare(a, b, 0.02));
+  const Page page = comparison_page(document.json(), "comparison.json").page;
+  expect_first_screen(page);
+  EXPECT_TRUE(page.verdict.starts_with("Yes, but maybe by the machine: one change of +30."))
+      << page.verdict;
+  EXPECT_TRUE(page.verdict.ends_with(" explains 4 of 4 measurements, as a slower machine would."))
+      << page.verdict;
+  EXPECT_EQ(page.data->word, "Usable");
+  EXPECT_EQ(page.tiles.back().name, "Median change in time of an iteration");
+  EXPECT_TRUE(page.tiles.back().detail.starts_with("95 % interval +")) << page.tiles.back().detail;
+  EXPECT_TRUE(contains(page.figures.front().svg, ">change in time of an iteration (+ = worse)<"));
+}
+
 TEST(ComparisonPage, SaysThatNothingChanged) {
   const Page page = compared(0.5, 0.5);
   EXPECT_EQ(page.verdict, "No: none of 1 measurement changed by 2.0 % or more.");
