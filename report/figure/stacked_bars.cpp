@@ -243,7 +243,9 @@ std::optional<Figure> stacked_bars(const StackedBars& asked) {
                          figure.whiskers.empty() ? sum : " of " + figure.whiskers);
   }
   if (shown.size() < figure.bars.size()) {
-    title += fmt::format(" ({} more are not drawn)", figure.bars.size() - shown.size());
+    title += fmt::format(" ({} more{}{} are not drawn)",
+                         (figure.bars.size() - shown.size()) / figure.bars_each,
+                         figure.counted.empty() ? "" : " ", figure.counted);
   }
   const std::string alt =
       fmt::format("{}: stacked bars in {}, {}. The table of numbers says the same.", figure.title,

@@ -40,6 +40,8 @@ struct StackedBars {
   std::string remarks = "error";     ///< heading of the remarks of its bars
   std::optional<double> limit = {};  ///< a value that bars should not exceed: memory of a device
   std::string whiskers = {};         ///< bars that have one, if not all: "the fullest stage"
+  std::string counted = {};          ///< bars or pairs, as the title counts them; may be empty
+  std::size_t bars_each = 1;         ///< in one of these
 };
 
 /// Absent without a bar that takes time.

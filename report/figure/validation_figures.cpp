@@ -17,7 +17,7 @@ namespace dlscale::report::figure {
 
 namespace {
 
-constexpr std::size_t most_drawn = 12;  ///< bars, two for each run
+constexpr std::size_t most_drawn = 10;  ///< bars, two for each configuration
 
 std::vector<StackPart> phase_parts(const RunValidation& run, Seconds PhaseError::*side) {
   std::vector<StackPart> parts;
@@ -33,14 +33,16 @@ std::optional<double> in_seconds(std::optional<Seconds> time) {
   return time ? std::optional(time->si()) : std::nullopt;
 }
 
-/// A predicted and a measured bar of a run.
+/// A predicted and a measured bar of a configuration.
 void append_run(std::vector<StackedBar>& bars, const RunValidation& run) {
-  const std::string group = fmt::format("{}, batch {}, {}, {}", run.run.network, run.run.batch,
-                                        counted(run.run.ranks, "rank"), schedule_text(run.run));
-  const auto error = run.iteration().error;
+  const std::string group =
+      fmt::format("{}, batch {}, {}, {}: off by {}, {}{}", run.run.network, run.run.batch,
+                  counted(run.run.ranks, "rank"), schedule_text(run.run),
+                  percent(run.median_abs()), run.repeats > 1 ? "median of " : "",
+                  counted(run.repeats, "training"));
   bars.push_back({"predicted", group, phase_parts(run, &PhaseError::predicted),
-                  in_seconds(run.prediction.low), in_seconds(run.prediction.high),
-                  error ? signed_percent(*error) : "", run.iteration().predicted.si()});
+                  in_seconds(run.prediction.low), in_seconds(run.prediction.high), "",
+                  run.iteration().predicted.si()});
   bars.push_back({"measured",
                   group,
                   phase_parts(run, &PhaseError::measured),
@@ -87,15 +89,16 @@ SpeedupLine line_of(const std::vector<model::Prediction>& curve, const Validatio
 std::optional<Figure> phase_bars(const Validation& validation) {
   std::vector<const RunValidation*> runs;
   for (const RunValidation& run : validation.runs) runs.push_back(&run);
-  std::ranges::stable_sort(runs, std::greater{}, [](const RunValidation* run) {
-    return std::abs(run->iteration().error.value_or(0));
-  });
+  std::ranges::stable_sort(runs, std::greater{},
+                           [](const RunValidation* run) { return run->median_abs(); });
   StackedBars figure{"phases",
-                     "Phases of an iteration, predicted above measured, the largest error first",
+                     "Medians of phases, which need not add up, the largest errors first",
                      "time of an iteration, ms (lower is better)",
-                     "interval (90 % predicted, 95 % measured)",
+                     "intervals (90 % predicted, 95 % measured)",
                      {},
                      most_drawn};
+  figure.counted = "configurations";
+  figure.bars_each = 2;
   for (const RunValidation* run : runs) append_run(figure.bars, *run);
   return stacked_bars(figure);
 }

@@ -287,6 +287,30 @@ std::string text_of(const Phrase& phrase, double number) {
 
 constexpr std::array quality_tones{Tone::good, Tone::caution, Tone::bad};
 
+/// "82 of 90 trainings are unstable, which may change the answer": the doubts on validity alone.
+std::string validity_doubts(const QualityCheck& check) {
+  const double all =
+      check.number("trainings") + check.number("measurements") - check.number("unsupported");
+  const char* noun = check.any({"trainings"}) ? "training" : "measurement";
+  std::vector<std::string> doubts;
+  for (const char* status : {"unstable", "wrong", "interrupted"}) {
+    const double number = check.number(status);
+    if (number == 0) continue;
+    doubts.push_back(doubts.empty()
+                         ? fmt::format("{:g} of {} {} {}", number, counted(std::llround(all), noun),
+                                       number == 1 ? "is" : "are", status)
+                         : fmt::format("{:g} {}", number, status));
+  }
+  constexpr std::array<std::string_view, 5> further{"certain", "open", "incomplete", "failed",
+                                                    "left"};
+  for (const Phrase& phrase : phrases) {
+    const double number = check.number(phrase.number);
+    const bool is_further = std::ranges::find(further, phrase.number) != further.end();
+    if (is_further && number > 0) doubts.push_back(text_of(phrase, number));
+  }
+  return doubts.empty() ? sentence(check) : fmt::format("{}", fmt::join(doubts, ", "));
+}
+
 std::string title_of(const QualityCheck& check) {
   constexpr std::array<std::string_view, 7> titles{"validity", "answers", "A/A test", "slowdown",
                                                    "noise",    "repeats", "build"};
@@ -331,7 +355,7 @@ Badge quality_badge(const ReportInput& input) {
   const auto such = std::ranges::count(checks, worst.result, &QualityCheck::result);
   std::string reasons = fmt::format("all of {} passed", counted(std::ssize(checks), "check"));
   if (worst.result != pass) {
-    reasons = worst.kind == validity ? sentence(worst)
+    reasons = worst.kind == validity ? validity_doubts(worst)
                                      : fmt::format("{}: {}", title_of(worst), sentence(worst));
     if (such > 1) {
       reasons += fmt::format("; {} {} too", counted(such - 1, "further check"),

@@ -8,24 +8,18 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/text/numbers.hpp"
 #include "report/figure/figures.hpp"
-#include "report/prediction/iteration_fields.hpp"
 #include "report/sections/history_section.hpp"
 #include "report/sections/measured_facts.hpp"
 #include "report/sections/quality.hpp"
 #include "report/sections/sections.hpp"
 #include "report/table/run_words.hpp"
+#include "report/validation/validation_table.hpp"
 
 namespace dlscale::report {
 namespace {
-
-/// "1 rank", "2 ranks", of a group by ranks.
-std::string group_text(const ErrorSummary& summary) {
-  return counted(summary.ranks, "rank");
-}
 
 /// Summaries by number of ranks, which alone have limits.
 std::vector<const ErrorSummary*> limited(const ReportInput& input) {
@@ -36,26 +30,9 @@ std::vector<const ErrorSummary*> limited(const ReportInput& input) {
   return found;
 }
 
-std::string errors_sentence(const ReportInput& input) {
-  std::vector<std::string> clauses;
-  bool kept = true;
-  for (const ErrorSummary* summary : limited(input)) {
-    const double limit = *limit_of(*summary, input.limits);
-    kept = kept && passes(*summary, limit);
-    clauses.push_back(fmt::format("{} on {} (limit {})", percent(summary->median_abs),
-                                  group_text(*summary), percent(limit)));
-  }
-  return fmt::format("{}{}: predicted iterations are off by {}, the median of {}.",
-                     kept ? "Within the limits" : "Not within the limits",
-                     is_certain(input.validation, input.limits) ? "" : ", though maybe by chance",
-                     fmt::join(clauses, " and "),
-                     counted(input.validation.summaries.front().repeats, "measured training"));
-}
-
-/// Caution where the interval includes the limit.
+/// Caution where noise may decide.
 Tone tone_of(const ErrorSummary& summary, double limit) {
-  const bool is_open = summary.median_abs_low <= limit && summary.median_abs_high > limit;
-  if (summary.median_abs_low && is_open) return Tone::caution;
+  if (is_open(summary, limit)) return Tone::caution;
   return passes(summary, limit) ? Tone::good : Tone::bad;
 }
 
@@ -66,22 +43,23 @@ std::string interval_of(const ErrorSummary& summary) {
                      percent(*summary.median_abs_high));
 }
 
-/// The phase to blame for the error of most runs.
+/// The phase to blame for the error of most configurations.
 Tile blame_tile(const Validation& validation) {
   std::map<std::string, int> counts;
   for (const RunValidation& run : validation.runs) ++counts[run.blame];
   const auto& [phase, runs] =
       *std::ranges::max_element(counts, {}, &std::pair<const std::string, int>::second);
-  return {"Most of the error is in", std::string(phase_word(phase)),
-          fmt::format("in {} of {}", runs, counted(std::ssize(validation.runs), "run")),
+  return {"Phase with the largest error", std::string(phase_word(phase)),
+          fmt::format("in {} of {}", runs, counted(std::ssize(validation.runs), "configuration")),
           Tone::plain};
 }
 
-Tile speedup_tile(const std::vector<model::Prediction>& curve) {
-  const model::Prediction& last = curve.back();
-  return {fmt::format("Speed-up of {} on {}", last.run.network, counted(last.run.ranks, "rank")),
-          speedup_text(last.speedup, last.speedup_low, last.speedup_high),
-          fmt::format("predicted; bound by {}", last.bound), Tone::plain};
+/// The numbers of trainings and of configurations, which the rest of the page counts.
+Tile measured_tile(const Validation& validation) {
+  return {"Measured", counted(validation.summaries.front().repeats, "training"),
+          fmt::format("of {}: network, batch, ranks and schedule",
+                      counted(std::ssize(validation.runs), "configuration")),
+          Tone::plain};
 }
 
 std::vector<Tile> validation_tiles(const ReportInput& input) {
@@ -89,15 +67,13 @@ std::vector<Tile> validation_tiles(const ReportInput& input) {
   for (const ErrorSummary* summary : limited(input)) {
     if (tiles.size() == 3) break;
     const double limit = *limit_of(*summary, input.limits);
-    tiles.push_back({"Error on " + group_text(*summary), percent(summary->median_abs),
-                     fmt::format("{}limit {}; 9 of 10 below {}", interval_of(*summary),
+    tiles.push_back({"Median error on " + summary->group, percent(summary->median_abs),
+                     fmt::format("{}limit {}; 9 of 10 trainings within {}", interval_of(*summary),
                                  percent(limit), percent(summary->p90_abs)),
                      tone_of(*summary, limit)});
   }
   tiles.push_back(blame_tile(input.validation));
-  for (const auto& curve : input.curves) {
-    if (tiles.size() < 5 && !curve.empty()) tiles.push_back(speedup_tile(curve));
-  }
+  tiles.push_back(measured_tile(input.validation));
   return tiles;
 }
 
@@ -107,7 +83,8 @@ Page validation_page(const ReportInput& input) {
   const std::string& cluster = input.machine.cluster.name;
   page.question = fmt::format("How well is training on {} predicted?",
                               cluster.empty() || cluster == "local" ? "this machine" : cluster);
-  page.verdict = errors_sentence(input);
+  page.verdict = errors_sentence(input.validation, input.limits);
+  page.verdict.front() = 'O';
   const bool failed = exit_code(input.validation, input.limits) == ExitCode::regression;
   page.tone = failed ? Tone::bad : Tone::good;
   if (!is_certain(input.validation, input.limits)) page.tone = Tone::caution;

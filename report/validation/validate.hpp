@@ -91,6 +91,8 @@ struct RunValidation {
   std::optional<double> naive_error;
 
   [[nodiscard]] const PhaseError& iteration() const { return phases.front(); }
+  /// Median absolute error over its repeats; ≥ 0.
+  [[nodiscard]] double median_abs() const;
 };
 
 /// Error of t_iter over a group of runs (all, one rank, two ranks, …), with every repeat counted.
@@ -141,6 +143,9 @@ struct Limits {
   std::optional<double> order = {};
 };
 bool passes(const ErrorSummary& summary, double limit);
+/// Whether noise may decide between the error and the limit: the interval of the error includes the
+/// limit, or is absent.
+bool is_open(const ErrorSummary& summary, double limit);
 /// Whether the intervals of the errors by number of ranks leave no doubt that all limits are kept,
 /// or that one is missed. False if an interval that it takes is absent.
 bool is_certain(const Validation& validation, const Limits& limits);

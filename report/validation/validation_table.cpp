@@ -202,14 +202,33 @@ std::string common_blame(const Validation& validation, int ranks) {
 }
 
 std::string error_limit_clause(const ErrorSummary& summary, double limit) {
-  return fmt::format("{} at {} (limit {}: {})", percent(summary.median_abs), summary.group,
+  return fmt::format("{} on {} (limit {}: {})", percent(summary.median_abs), summary.group,
                      percent(limit), passes(summary, limit) ? "kept" : "missed");
 }
 
 std::string blame_clause(const Validation& validation, const ErrorSummary& summary) {
   const std::string phase = common_blame(validation, summary.ranks);
-  return fmt::format(" At {} the phase most often to blame is {} ({}).", summary.group, phase,
+  return fmt::format(" On {} the phase most often to blame is {} ({}).", summary.group, phase,
                      phase_word(phase));
+}
+
+/// " Noise may decide both: the limit lies within the 95 % interval."; empty where nothing is open.
+std::string noise_clause(const Validation& validation, const Limits& limits) {
+  if (is_certain(validation, limits)) return "";
+  std::vector<std::string> open;
+  std::size_t all = 0;
+  bool has_intervals = true;
+  for_each_limit(validation, limits, [&](const ErrorSummary& summary, double limit) {
+    ++all;
+    if (!is_open(summary, limit)) return;
+    open.push_back(summary.group);
+    has_intervals &= summary.median_abs_low.has_value();
+  });
+  return fmt::format(" Noise may decide {}: {}.",
+                     open.size() == 2 && all == 2 ? "both"
+                                                  : fmt::format("on {}", fmt::join(open, " and ")),
+                     has_intervals ? "the limit lies within the 95 % interval"
+                                   : "an interval takes 6 configurations");
 }
 
 std::string not_judged_clause(const Validation& validation) {
@@ -230,8 +249,7 @@ Fields<PhaseError> phase_fields() {
 /// "4.1 % to 11.7 %", of the median; empty without an interval.
 std::string error_interval(const ErrorSummary& summary) {
   if (!summary.median_abs_low || !summary.median_abs_high) return "";
-  return fmt::format("{} to {}", percent(*summary.median_abs_low),
-                     percent(*summary.median_abs_high));
+  return from_to(percent(*summary.median_abs_low), percent(*summary.median_abs_high));
 }
 
 /// A group of runs, for the table of errors and for JSON.
@@ -245,7 +263,7 @@ Fields<ErrorSummary> summary_fields(const Limits& limits) {
   return {
       {"group", key, &ErrorSummary::group, "group", as::words},
       {"runs", value, &ErrorSummary::runs, "runs", as::exact},
-      {"repeats", value, &ErrorSummary::repeats, "repeats", as::exact},
+      {"repeats", value, &ErrorSummary::repeats, "trainings", as::exact},
       {"bias", value, &ErrorSummary::bias, "bias", as::signed_percent},
       {"median_abs", value, &ErrorSummary::median_abs, "median", as::percent},
       {"median_abs_low", value, &ErrorSummary::median_abs_low},
@@ -378,17 +396,24 @@ Json validation_object(const Validation& validation, const Limits& limits) {
 
 }  // namespace
 
-std::string verdict_sentence(const Validation& validation, const Limits& limits) {
+std::string errors_sentence(const Validation& validation, const Limits& limits) {
   std::vector<std::string> clauses;
-  std::string blames;
   for_each_limit(validation, limits, [&](const ErrorSummary& summary, double limit) {
     clauses.push_back(error_limit_clause(summary, limit));
+  });
+  return fmt::format("off by {}, median of {}.{}", fmt::join(clauses, " and "),
+                     counted(validation.summaries.front().repeats, "training"),
+                     noise_clause(validation, limits));
+}
+
+std::string verdict_sentence(const Validation& validation, const Limits& limits) {
+  std::string blames;
+  for_each_limit(validation, limits, [&](const ErrorSummary& summary, double limit) {
     if (!passes(summary, limit)) blames += blame_clause(validation, summary);
   });
-  return fmt::format("The predicted iteration time is off by {}, median of {}.{}{}{}",
-                     fmt::join(clauses, " and "),
-                     counted(validation.summaries.front().repeats, "measured repeat"), blames,
-                     order_clause(validation, limits), not_judged_clause(validation));
+  return fmt::format("The predicted iteration time is {}{}{}{}",
+                     errors_sentence(validation, limits), blames, order_clause(validation, limits),
+                     not_judged_clause(validation));
 }
 
 Table runs_table(const Validation& validation) {
@@ -401,13 +426,15 @@ Table runs_table(const Validation& validation) {
             F::table("90 % interval", via(&RunValidation::prediction, predicted_interval_text)),
             F::table("measured ms", of_iteration(&PhaseError::measured), as::milliseconds),
             F::table("error", of_iteration(&PhaseError::error), as::signed_percent),
-            F::table("of repeats", via(&RunValidation::errors, spread)),
+            F::table("of trainings", via(&RunValidation::errors, spread)),
+            F::table("off by", &RunValidation::median_abs, as::percent),
             F::table("blame", &RunValidation::blame, as::words),
             F::table("bound by", bounds_text, as::words)}}),
       validation.runs);
   table.title = "Iteration, predicted against measured";
   table.notes = {
       "error = (predicted − measured) / measured; blame = the phase that adds most to it",
+      "off by: median absolute error of the trainings of a configuration, which is a row",
       "the interval is that of the machine's fitted parameters, not of the model",
       "bound by: the work whose pace it goes at, messages under way while it computes counted, "
       "predicted / "
@@ -438,8 +465,9 @@ Table phases_table(const Validation& validation) {
 Table errors_table(const Validation& validation, const Limits& limits) {
   Table table = table_of(filled(for_people(summary_fields(limits)), validation.summaries),
                          validation.summaries);
-  table.title = "Error of the iteration by group, every repeat counted";
+  table.title = "Error of the iteration by group, every training counted";
   table.notes = {"bias is the median signed error; median, its interval and 90 % are of the absolute error",
+                 "runs are configurations (network, batch, ranks, schedule), each of some trainings",
                  "naive: a model that says more ranks take as long as one, on the same runs"};
   for (const std::string& note : validation.notes) table.notes.push_back(note);
   return table;

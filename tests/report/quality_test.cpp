@@ -212,7 +212,7 @@ TEST(Quality, HasABadgeOfTheWorstResultAndItsReasons) {
   input.results[0].measurements[0].status = Status::wrong;
   const Badge doubtful = quality_badge(input);
   EXPECT_EQ(doubtful.word, "Doubtful");
-  EXPECT_EQ(doubtful.reasons, "1 measurement, 1 wrong.");
+  EXPECT_EQ(doubtful.reasons, "1 of 1 measurement is wrong.");
 }
 
 /// Eight trainings on one rank that are off by this share each, of which all but one are unstable.

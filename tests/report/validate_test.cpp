@@ -165,6 +165,27 @@ TEST(Validate, SaysWhichPhaseIsToBlameWhereALimitIsMissed) {
   EXPECT_TRUE(contains(sentence, "t_comm_exposed")) << sentence;
 }
 
+TEST(Validate, SaysWhichLimitIsMissedAndWhichNoiseMayDecide) {
+  Validation validation = validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, {}),
+                                             e2e({"alexnet", 2, Schedule::wait_free, 0}, {})});
+  ErrorSummary& one = validation.summaries.at(1);
+  ErrorSummary& two = validation.summaries.at(2);
+  one.median_abs = 0.09;
+  two.median_abs = 0.08;
+  EXPECT_EQ(errors_sentence(validation, {}),
+            "off by 9.0 % on 1 rank (limit 5.0 %: missed) and 8.0 % on 2 ranks (limit 10.0 %: "
+            "kept), median of 2 trainings. Noise may decide both: an interval takes 6 "
+            "configurations.");
+  one.median_abs_low = 0.04;
+  one.median_abs_high = 0.12;
+  two.median_abs_low = 0.07;
+  two.median_abs_high = 0.09;
+  EXPECT_TRUE(contains(errors_sentence(validation, {}),
+                       " Noise may decide on 1 rank: the limit lies within the 95 % interval."));
+  one.median_abs_low = 0.06;
+  EXPECT_FALSE(contains(errors_sentence(validation, {}), "Noise may decide"));
+}
+
 TEST(Validate, LeavesOutWhatHasNoTimesAndSaysSo) {
   Measurement wrong = e2e({"vgg16", 1, Schedule::wait_free, 0}, PhaseTimes{});
   wrong.status = Status::wrong;
