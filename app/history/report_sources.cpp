@@ -166,12 +166,19 @@ report::NoiseFinding noise_of(const fs::path& path) {
     const std::string rule = study.at("by_rule");
     const std::string how =
         fmt::format("({}, margin {}, power 0.8)", rule, percent(study.at("margin").get<double>()));
+    finding.margin = study.at("margin");
+    for (const json& kernel : study.value("kernels", json::array())) {
+      finding.spreads[kernel.at("kernel")] = kernel.at("paired");
+    }
     if (rule.empty()) {
+      finding.sees = "not known";
       finding.sentence = "not known, as there are too few rounds";
     } else if (study.at("sees").is_null()) {
+      finding.sees = "none up to 50 %";
       finding.sentence = fmt::format("none up to 50 % in some kernel {}", how);
     } else {
-      finding.sentence = fmt::format("{} or more {}", percent(study.at("sees").get<double>()), how);
+      finding.sees = percent(study.at("sees").get<double>());
+      finding.sentence = fmt::format("{} or more {}", finding.sees, how);
     }
     return finding;
   } catch (const json::exception&) {

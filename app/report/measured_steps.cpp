@@ -202,7 +202,7 @@ std::vector<NextStep> steps_of_kernels(const std::string& kernels,
 }
 
 std::vector<NextStep> steps_of_convolutions(const std::vector<std::string>& results) {
-  return {{"Fit models of their times to them, for select-algorithm:",
+  return {{"Fit models of these times, which name the fastest for each layer:",
            fmt::format("dlscale roofline fit {} -o kernels.json", shell_line(results))}};
 }
 

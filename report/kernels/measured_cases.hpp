@@ -84,6 +84,11 @@ Rows ranking(const ByAlgorithm& all);
 /// Whether the 95 % intervals of two algorithms overlap, so that the faster one is unknown.
 /// Repeated measurements span from the least to the greatest end; a missing interval may be
 /// anywhere. `rows`: all rows of the case, with times by both.
+///
+/// Overlap is stricter than the interval of the ratio (report/comparison/ratio.hpp), by which
+/// results stand side by side. Results of kernels are mostly of one launch, whose ratio has too
+/// narrow an interval, and the fastest is chosen among up to a dozen algorithms, where chance finds
+/// some pair apart.
 bool tie(const Rows& rows, const Measurement& one, const Measurement& other);
 
 /// Rows of ranking() that may be the fastest: the first, and all that tie() with it.

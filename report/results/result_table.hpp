@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,6 +60,10 @@ struct NoiseFinding {
   std::string machine;
   std::string date;
   std::string sentence;  ///< "changes of 3.0 % or more (10 rounds, margin 1.0 %)"
+  std::string sees = {};  ///< "3.0 %", "none up to 50 %" or "not known"
+  double margin = 0;      ///< of the study's gate
+  /// By kernel: robust spread of the logarithm of identical runs' ratio (KernelNoise::paired).
+  std::map<std::string, double> spreads = {};
 };
 
 /// The cells of the suites as a list in JSON.

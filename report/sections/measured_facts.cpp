@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "core/results/usable_rows.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/figure/stacked_bars.hpp"
 #include "report/kernels/algorithm_tables.hpp"
 #include "report/kernels/measured_cases.hpp"
 #include "report/results/axes.hpp"
@@ -31,6 +33,7 @@ namespace {
 struct Fact {
   Tile tile;
   std::string clause;
+  bool is_whole = false;  ///< the clause alone is the answer, and begins with a name
 };
 
 /// The row with the largest value.
@@ -77,9 +80,11 @@ std::string with_interval(const std::string& text, const Measurement& row) {
   return interval.empty() ? text + " (no interval)" : text + " " + interval;
 }
 
-/// "avx512, f32, ±0.3 %": the values of axes, and the interval of the row's median.
-std::string detail_of(const Measurement& row, std::initializer_list<const char*> axes) {
+/// "avx512, f32, ±0.3 %": what it is of, the values of axes, and the interval of the row's median.
+std::string detail_of(const Measurement& row, std::initializer_list<const char*> axes,
+                      const std::string& of = "") {
   std::vector<std::string> parts;
+  if (!of.empty()) parts.push_back(of);
   for (const char* axis : axes) {
     if (std::string value = axis_or_empty(row, axis); !value.empty()) parts.push_back(value);
   }
@@ -104,12 +109,16 @@ void add_trainings(std::vector<Fact>& facts, const ReportInput& input) {
                    counted(std::lround(number_of(*found->row, "ranks")), "rank"))});
 }
 
-/// "5 ties": the cases that intervals leave open.
+/// "69 are ties within the 95 % intervals": the cases that intervals leave open; empty if none are.
 std::string open_text(const MostOftenFastest& found) {
-  if (found.ties + found.unknown == 0) return "no tie";
-  if (found.unknown == 0) return counted(found.ties, "tie");
-  return fmt::format("{} and {} without intervals", counted(found.ties, "tie"),
-                     counted(found.unknown, "case"));
+  std::vector<std::string> parts;
+  const auto add = [&parts](long long number, const char* one, const char* several) {
+    if (number > 0) parts.push_back(fmt::format("{} {}", number, number == 1 ? one : several));
+  };
+  add(found.ties, "is a tie within the 95 % intervals", "are ties within the 95 % intervals");
+  add(found.unknown, "has too few samples for an interval",
+      "have too few samples for an interval");
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 void add_convolutions(std::vector<Fact>& facts, const ReportInput& input) {
@@ -117,22 +126,20 @@ void add_convolutions(std::vector<Fact>& facts, const ReportInput& input) {
   const auto found = most_often_fastest(input.results);
   if (!found) return;
   const std::string open = open_text(*found);
+  const std::string cases = counted(found->cases, "case") + " (layer, pass and batch)";
   if (found->algorithm.empty()) {
-    facts.push_back(
-        {{"Fastest convolution", "not known",
-          fmt::format("{} of {} layers, passes and batches", open, found->cases), Tone::caution},
-         fmt::format("no convolution is alone the fastest: 95 % intervals leave {} in {}", open,
-                     counted(found->cases, "measured case"))});
+    facts.push_back({{"Fastest convolution", "not known", "of " + cases, Tone::caution},
+                     fmt::format("no convolution is alone the fastest in {}: {}", cases, open)});
     return;
   }
-  facts.push_back(
-      {{"Fastest convolution, most often", found->algorithm,
-        fmt::format("surely at {} of {} layers, passes and batches; {}", found->wins, found->cases,
-                    open),
-        Tone::plain},
-       fmt::format("the fastest convolution is most often {}, surely at {} of {} by their 95 % "
-                   "intervals, with {}",
-                   found->algorithm, found->wins, counted(found->cases, "measured case"), open)});
+  const long long others = found->cases - found->wins - found->ties - found->unknown;
+  const std::string rest = (others > 0 ? fmt::format(", another in {}", others) : "") +
+                           (open.empty() ? "" : "; " + open);
+  facts.push_back({{"Fastest convolution, most often", found->algorithm,
+                    fmt::format("alone in {} of {}", found->wins, cases), Tone::plain},
+                   fmt::format("{} is the fastest in {} of {}{}", found->algorithm, found->wins,
+                               cases, rest),
+                   true});
 }
 
 void add_messages(std::vector<Fact>& facts, const ReportInput& input) {
@@ -152,6 +159,16 @@ void add_messages(std::vector<Fact>& facts, const ReportInput& input) {
                                with_interval(rate, *found->row))});
 }
 
+/// "256 × 448 × 1152", the rows, columns and depth of a product, by its key "gemm m256 n448 …".
+std::string product_name(const std::string& key) {
+  std::istringstream words(key.substr(0, key.find(" ta")));
+  std::vector<std::string> sizes;
+  std::string word;
+  words >> word;  // "gemm"
+  while (words >> word) sizes.push_back(word.substr(1));
+  return fmt::format("{}", fmt::join(sizes, " × "));
+}
+
 void add_products(std::vector<Fact>& facts, const ReportInput& input) {
   const auto found =
       best_of(input, "gemm", [](const Measurement& row) { return or_zero(rates(row).flops); });
@@ -159,7 +176,9 @@ void add_products(std::vector<Fact>& facts, const ReportInput& input) {
   const std::string rate = to_text(FlopsPerSecond(found->value));
   const std::string in = axis_or_empty(*found->row, "dtype");
   facts.push_back(
-      {{"Matrix products in " + in, rate, detail_of(*found->row, {"backend", "kernel"}),
+      {{"Matrix products in " + in, rate,
+        detail_of(*found->row, {"backend"},
+                  "of " + product_name(axis_or_empty(*found->row, "kernel"))),
         Tone::plain},
        fmt::format("matrix products in {} reach {}", in, with_interval(rate, *found->row))});
 }
@@ -198,7 +217,9 @@ void add_memory(std::vector<Fact>& facts, const ReportInput& input) {
   });
   if (!found) return;
   const std::string rate = to_text(BytesPerSecond(found->value));
-  facts.push_back({{"Bandwidth of memory", rate, detail_of(*found->row, {"kernel"}), Tone::plain},
+  const auto size = to_text(Bytes(number_of(*found->row, "bytes")));
+  facts.push_back({{"Bandwidth of memory", rate,
+                    detail_of(*found->row, {"operation"}, "of arrays of " + size), Tone::plain},
                    fmt::format("memory passes {}", with_interval(rate, *found->row))});
 }
 
@@ -210,7 +231,9 @@ void add_latency(std::vector<Fact>& facts, const ReportInput& input) {
   });
   if (!found) return;
   const std::string time = to_text(Seconds(found->value));
-  facts.push_back({{"Latency of memory", time, detail_of(*found->row, {"pages"}), Tone::plain},
+  const bool is_huge = axis_or_empty(*found->row, "pages") == "huge";
+  const char* pages = is_huge ? "with huge pages" : "with the usual pages of the system";
+  facts.push_back({{"Latency of memory", time, detail_of(*found->row, {}, pages), Tone::plain},
                    fmt::format("memory answers in {}", with_interval(time, *found->row))});
 }
 
@@ -246,9 +269,38 @@ std::string sentence_of_facts(const std::vector<Fact>& facts, const ReportInput&
                        counted(std::ssize(input.results), "file"));
   }
   std::string text = facts.front().clause;
+  if (facts.front().is_whole) return text + ".";
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   if (facts.size() > 1) text += "; " + facts[1].clause;
   return text + ".";
+}
+
+std::vector<Tile> noise_tiles(const NoiseFinding& finding) {
+  std::vector<Tile> tiles{
+      {"Smallest change seen", finding.sees, "on every kernel, by 8 of 10 gates", Tone::plain},
+      {"Margin of the gate", percent(finding.margin), "smaller changes do not matter",
+       Tone::plain}};
+  if (!finding.spreads.empty()) {
+    const auto& [kernel, spread] = *std::ranges::max_element(
+        finding.spreads, {}, &std::pair<const std::string, double>::second);
+    tiles.push_back({"Noisiest kernel", kernel,
+                     fmt::format("spread of identical runs: {}", percent(spread)), Tone::plain});
+  }
+  return tiles;
+}
+
+/// Absent without kernels that vary.
+std::optional<Figure> noise_figure(const NoiseFinding& finding) {
+  figure::StackedBars bars{"noise",
+                           "Noise of each kernel: the spread of the change between identical runs",
+                           "spread of identical runs, % (lower is better)",
+                           ""};
+  for (const auto& [kernel, spread] : finding.spreads) {
+    bars.bars.push_back({kernel, "", {{"spread", spread}}});
+  }
+  bars.unit = "%";
+  bars.factor = 100;
+  return figure::stacked_bars(bars);
 }
 
 /// The whole page of studies of noise without results.
@@ -258,6 +310,11 @@ Page noise_page(const std::vector<NoiseFinding>& findings) {
   const NoiseFinding& first = findings.front();
   page.question = fmt::format("How small a change does a gate see on {}?", first.machine);
   page.verdict = fmt::format("Smallest detectable change: {}.", first.sentence);
+  page.tiles = noise_tiles(first);
+  if (std::optional<Figure> drawn = noise_figure(first)) {
+    page.picture = drawn->name;
+    page.figures.push_back(std::move(*drawn));
+  }
   Section section{"noise", "Studies of noise", {}};
   for (const NoiseFinding& finding : findings) {
     section.blocks.emplace_back(Paragraph{fmt::format(

@@ -383,7 +383,7 @@ std::vector<std::string> figure_files() {
           "allreduce.svg",  "roofline.svg",         "latency.svg",   "history.svg",
           "forest.svg",     "paired.svg",           "iteration.svg", "front.svg",
           "waterfall.svg",  "memory.svg",           "standings.svg", "pipeline.svg",
-          "crossover.svg",  "message_crossover.svg"};
+          "crossover.svg",  "message_crossover.svg", "noise.svg"};
 }
 
 }  // namespace dlscale::report

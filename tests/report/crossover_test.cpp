@@ -42,11 +42,12 @@ TEST(MessageCrossover, ShowsWhichAlgorithmIsFastestWhere) {
   EXPECT_TRUE(contains(cell(figure->data, 0, "its 95 % interval"), "20.0"));
   EXPECT_TRUE(contains(figure->svg, ">recursive<"));
   EXPECT_TRUE(contains(figure->svg, ">ring<"));
-  const std::size_t mark = figure->svg.find(">≈<");
-  ASSERT_NE(mark, std::string::npos) << "a tie without colours";
-  EXPECT_EQ(figure->svg.find(">≈<", mark + 1), std::string::npos) << "a clear cell has none";
+  const std::size_t outline = figure->svg.find("class=\"hollow s");
+  ASSERT_NE(outline, std::string::npos) << "a tie without colours";
+  EXPECT_EQ(figure->svg.find("class=\"hollow s", outline + 1), std::string::npos)
+      << "a clear cell is filled";
   EXPECT_TRUE(contains(figure->svg, "recursive_doubling takes 3.00 times as long"));
-  EXPECT_TRUE(contains(figure->title, "Pale cells with ≈ are ties: the 95 % interval of another"));
+  EXPECT_TRUE(contains(figure->svg, ">Filled: alone the fastest. Outlined: a tie, "));
 }
 
 TEST(MessageCrossover, MarksNarrowCellsByALetterOfALegend) {

@@ -22,10 +22,12 @@
 namespace dlscale::report::figure {
 namespace {
 
-constexpr double row_height = 44;
-constexpr double line_height = 14;
-constexpr double left_of_cells = 116;
+constexpr double row_height = 28;
+constexpr double line_height = 13;
+constexpr double left_of_cells = 148;
 constexpr std::size_t most_crossovers = 4;
+constexpr std::string_view meaning_of_cells =
+    "Filled: alone the fastest. Outlined: a tie, as 95 % intervals overlap. Empty: not measured.";
 
 /// Whether several algorithms ran at two places, so that there is something to map.
 bool compares(const CrossoverMap& map) {
@@ -37,7 +39,7 @@ bool compares(const CrossoverMap& map) {
 struct Shown {
   std::size_t colour = 0;  ///< in order of wins
   std::string name;        ///< without its backend, where no other has the rest
-  std::string mark;        ///< for cells too narrow for the name: a letter, or a number
+  std::string mark = {};   ///< for cells too narrow for the name: a letter, or a number
   [[nodiscard]] bool is_hatched() const { return colour >= colours; }
 };
 using ShownAlgorithms = std::map<std::string, Shown>;
@@ -56,7 +58,6 @@ std::vector<std::string> winners(std::span<const CrossoverMap> maps) {
 }
 
 ShownAlgorithms shown_algorithms(const std::vector<std::string>& names) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const auto rest = [](const std::string& name) { return name.substr(name.find(' ') + 1); };
   std::map<std::string, std::size_t> counts;
   for (const std::string& name : names) ++counts[rest(name)];
@@ -66,14 +67,13 @@ ShownAlgorithms shown_algorithms(const std::vector<std::string>& names) {
     one.colour = i;
     one.name = counts.at(rest(names[i])) == 1 ? rest(names[i]) : names[i];
     std::ranges::replace(one.name, '_', ' ');
-    one.mark = i < letters.size() ? std::string(1, letters[i]) : std::to_string(i);
   }
   return shown;
 }
 
-/// A text in at most three lines of that width; empty if it does not fit without a cut.
+/// A text in at most two lines of that width; empty if it does not fit without a cut.
 std::vector<std::string> lines_within(const std::string& words, double width) {
-  constexpr std::size_t most_lines = 3;
+  constexpr std::size_t most_lines = 2;
   const auto room = static_cast<std::size_t>(std::max(0.0, width - 4) / glyph);
   if (room == 0) return {};
   std::istringstream text(wrapped(words, room, 0));
@@ -94,7 +94,7 @@ void draw_lines(Canvas& canvas, Point middle, const std::vector<std::string>& li
   }
 }
 
-/// The name of a row at its left, cut only where three lines do not hold it.
+/// The name of a row at its left, cut only where two lines do not hold it.
 void draw_row_name(Canvas& canvas, const std::string& name, double y) {
   const Point middle{left_of_cells - 8, y + row_height / 2};
   const std::vector<std::string> lines = lines_within(name, left_of_cells - 12);
@@ -106,11 +106,12 @@ void draw_row_name(Canvas& canvas, const std::string& name, double y) {
   }
 }
 
-/// Cells of one row with the same winner beside one another.
+/// Cells of one row with the same winner beside one another; a tie stands for itself.
 struct CellRun {
   std::size_t first = 0;
   std::size_t last = 0;
   const Winner* winner = nullptr;
+  [[nodiscard]] bool is_tie() const { return !winner->ties.empty(); }
 };
 
 std::vector<CellRun> runs_of(const CrossoverMap& map, std::size_t row) {
@@ -119,7 +120,8 @@ std::vector<CellRun> runs_of(const CrossoverMap& map, std::size_t row) {
     const auto found = map.cells.find({row, column});
     if (found == map.cells.end()) continue;
     const bool goes_on = !runs.empty() && runs.back().last + 1 == column &&
-                         runs.back().winner->name == found->second.name;
+                         runs.back().winner->name == found->second.name &&
+                         !runs.back().is_tie() && found->second.ties.empty();
     if (goes_on) {
       runs.back().last = column;
     } else {
@@ -153,19 +155,21 @@ std::string cell_title(const CrossoverMap& map, std::size_t row, std::size_t col
                      second);
 }
 
-/// Draws maps below one another, under a legend of the marks that stand for names.
+/// Draws maps below one another, under the meaning of cells and a legend of the marks that stand
+/// for names.
 class MapDrawing {
  public:
-  MapDrawing(Canvas& canvas, const ShownAlgorithms& shown) : canvas_(&canvas), shown_(&shown) {}
+  MapDrawing(Canvas& canvas, ShownAlgorithms shown, std::string row_name)
+      : canvas_(&canvas), shown_(std::move(shown)), row_name_(std::move(row_name)) {}
 
   /// Returns the y below the maps.
   double draw(std::span<const CrossoverMap> maps) {
-    std::map<std::size_t, LegendEntry> marked;  // by colour
+    canvas_->text({4, 12}, meaning_of_cells, Anchor::start, "soft");
+    y_ = 18;
+    std::map<std::size_t, Shown*> marked;  // by colour
     for (const CrossoverMap& map : maps) add_marked(map, marked);
     if (!marked.empty()) {
-      std::vector<LegendEntry> entries;
-      for (const auto& [colour, entry] : marked) entries.push_back(entry);
-      y_ = draw_legend(*canvas_, {4, 12}, figure_width - 8, entries);
+      y_ = draw_legend(*canvas_, {4, 32}, figure_width - 8, legend_of(marked));
     }
     for (const CrossoverMap& map : maps) draw_map(map);
     return y_;
@@ -173,23 +177,35 @@ class MapDrawing {
 
  private:
   /// The algorithms whose name some cells have no room for.
-  void add_marked(const CrossoverMap& map, std::map<std::size_t, LegendEntry>& marked) {
+  void add_marked(const CrossoverMap& map, std::map<std::size_t, Shown*>& marked) {
     set_cell_width(map);
     for (std::size_t row = 0; row < map.rows.size(); ++row) {
       for (const CellRun& run : runs_of(map, row)) {
-        const Shown& one = shown_->at(run.winner->name);
-        if (!lines_within(one.name, width_of(run)).empty()) continue;
-        marked[one.colour] = {
-            fmt::format("{}: {}{}", one.mark, one.name, one.is_hatched() ? " (hatched)" : ""),
-            fill_class(one.colour)};
+        Shown& one = shown_.at(run.winner->name);
+        if (lines_within(one.name, width_of(run)).empty()) marked[one.colour] = &one;
       }
     }
   }
 
+  /// Gives marks in order, so that the legend leaves none out.
+  static std::vector<LegendEntry> legend_of(const std::map<std::size_t, Shown*>& marked) {
+    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    std::vector<LegendEntry> entries;
+    for (const auto& [colour, one] : marked) {
+      const std::size_t i = entries.size();
+      one->mark = i < letters.size() ? std::string(1, letters[i]) : std::to_string(i);
+      entries.push_back(
+          {fmt::format("{}: {}{}", one->mark, one->name, one->is_hatched() ? " (hatched)" : ""),
+           fill_class(colour)});
+    }
+    return entries;
+  }
+
   void set_cell_width(const CrossoverMap& map) {
     constexpr double widest_cell = 90;
-    cell_width_ = std::min(
-        widest_cell, (figure_width - left_of_cells - 10) / static_cast<double>(map.columns.size()));
+    const auto columns = static_cast<double>(map.columns.size());
+    const double room = (figure_width - left_of_cells - 10) / columns;
+    cell_width_ = std::clamp(std::floor(room), 1.0, widest_cell);
   }
 
   void draw_map(const CrossoverMap& map) {
@@ -217,20 +233,23 @@ class MapDrawing {
   }
 
   void draw_cells(const CrossoverMap& map, std::size_t row) {
-    constexpr double tie_strength = 0.2;
-    constexpr double clear_strength = 0.5;
-    constexpr double corner = 10;
-    for (std::size_t column = 0; column < map.columns.size(); ++column) {
-      const auto found = map.cells.find({row, column});
-      if (found == map.cells.end()) continue;
-      const Winner& winner = found->second;
-      canvas_->rect({x_of(column), y_, cell_width_ - 1, row_height - 2},
-                    fill_class(shown_->at(winner.name).colour),
-                    cell_title(map, row, column, winner),
-                    winner.ties.empty() ? clear_strength : tie_strength);
-      hatch(shown_->at(winner.name), column);
-      if (winner.ties.empty()) continue;
-      canvas_->text({x_of(column + 1) - corner, y_ + corner}, "≈", Anchor::middle);
+    constexpr double strength = 0.5;
+    constexpr double gap = 2;
+    for (const CellRun& run : runs_of(map, row)) {
+      const Shown& one = shown_.at(run.winner->name);
+      for (std::size_t column = run.first; column <= run.last; ++column) {
+        const Winner& winner = map.cells.at({row, column});
+        const std::string title = cell_title(map, row, column, winner);
+        const double width = cell_width_ - (column == run.last ? gap : 0);
+        if (run.is_tie()) {
+          canvas_->rect({x_of(column) + 1, y_ + 1, width - 2, row_height - 4},
+                        "hollow " + stroke_class(one.colour), title);
+        } else {
+          canvas_->rect({x_of(column), y_, width, row_height - 2}, fill_class(one.colour), title,
+                        strength);
+        }
+        hatch(one, column);
+      }
     }
   }
 
@@ -245,7 +264,7 @@ class MapDrawing {
 
   /// The name of the winner of neighbouring cells, or its mark where they are too narrow.
   void draw_name(const CellRun& run) {
-    const Shown& one = shown_->at(run.winner->name);
+    const Shown& one = shown_.at(run.winner->name);
     std::vector<std::string> lines = lines_within(one.name, width_of(run));
     if (lines.empty()) lines = {one.mark};
     const double middle = (x_of(run.first) + x_of(run.last + 1)) / 2;
@@ -261,13 +280,15 @@ class MapDrawing {
       canvas_->text({middle, y_ + 14}, map.columns[column], Anchor::middle, "soft");
       free_from = middle + half + 6;
     }
+    canvas_->text({left_of_cells - 8, y_ + 14}, row_name_, Anchor::end, "soft");
     const double centre = (x_of(0) + x_of(map.columns.size())) / 2;
     canvas_->text({centre, y_ + 32}, map.x_name, Anchor::middle, "soft");
     y_ += 48;
   }
 
   Canvas* canvas_;
-  const ShownAlgorithms* shown_;
+  ShownAlgorithms shown_;
+  std::string row_name_;
   double y_ = 0;
   double cell_width_ = 0;
 };
@@ -307,12 +328,9 @@ Table winners_table(std::span<const CrossoverMap> maps, const MapWords& words) {
   return table;
 }
 
-/// The subject, what pale cells mean, and how many maps are not drawn.
+/// The subject, and how many maps are not drawn; the drawing says what its cells mean.
 std::string title_of(const MapWords& words, std::size_t drawn, std::size_t all) {
-  std::string title =
-      words.subject +
-      ". Pale cells with ≈ are ties: the 95 % interval of another algorithm overlaps with that of "
-      "the fastest.";
+  std::string title = words.subject + ".";
   if (!words.means.empty()) title += " " + words.means;
   if (drawn < all) {
     title += fmt::format(" {} of {} maps are drawn; the table of numbers has all.", drawn, all);
@@ -379,8 +397,8 @@ std::optional<Figure> crossover_figure(std::vector<CrossoverMap> maps, const Map
   const std::span<const CrossoverMap> drawn = all.first(std::min(all.size(), most_crossovers));
   const ShownAlgorithms shown = shown_algorithms(winners(drawn));
   Canvas scratch(figure_width, 0);
-  Canvas canvas(figure_width, MapDrawing(scratch, shown).draw(drawn) + 4);
-  MapDrawing(canvas, shown).draw(drawn);
+  Canvas canvas(figure_width, MapDrawing(scratch, shown, words.row_name).draw(drawn) + 4);
+  MapDrawing(canvas, shown, words.row_name).draw(drawn);
   const std::string title = title_of(words, drawn.size(), all.size());
   const std::string alt =
       fmt::format("{}: {} of coloured cells with names. The table of numbers says the same.",
