@@ -65,7 +65,7 @@ const std::pair<const std::string, Series>* main_series(const Measurement& measu
     const auto found = measurement.series.find(name);
     if (found != measurement.series.end()) return &*found;
   }
-  return measurement.series.empty() ? nullptr : &*measurement.series.begin();
+  return nullptr;
 }
 
 std::vector<double> values_of(const Measurement& measurement, const std::string& series) {

@@ -21,8 +21,7 @@ struct Rates {
 };
 Rates rates(const Measurement& measurement);
 
-/// The main series of a measurement: "time", else "t_iter", else "compute", else the first. nullptr
-/// if it has none.
+/// The main series of a measurement: "time", else "t_iter", else "compute". nullptr if it has none.
 const std::pair<const std::string, Series>* main_series(const Measurement& measurement);
 
 /// The samples of a series on the first rank, such as one value for each level; empty without it.

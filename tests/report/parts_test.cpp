@@ -407,6 +407,38 @@ TEST(PartsReport, HasArithmeticInTheDataTypeOfTheConvolutions) {
   EXPECT_NE(std::ranges::find(tiles, "Arithmetic in f32", &Tile::name), tiles.end());
 }
 
+TEST(PartsReport, TakesTheMiddleOfLaunchesAndSaysOfHowManyItIsTheBest) {
+  ReportInput input;
+  input.trained = false;
+  const auto product = [](const char* kernel, double seconds) {
+    Measurement row = samples::timed("gemm", {{"kernel", kernel}, {"dtype", "f32"}},
+                                     std::vector<double>(8, seconds));
+    row.work = Work{Flops(2e6), Bytes(1e5)};
+    return samples::file("gemm", {row});
+  };
+  for (const double seconds : {1e-3, 2e-3, 4e-3}) {
+    input.results.push_back(product("gemm m100 n100 k100 ta0 tb0", seconds));
+  }
+  input.results.push_back(product("gemm m10 n10 k10 ta0 tb0", 9e-3));
+  const Tile tile = report_page(input).tiles.front();
+  EXPECT_EQ(tile.value, "1.00 GFLOP/s") << "2 MFLOP in 2 ms, not the lucky 1 ms";
+  EXPECT_TRUE(contains(tile.detail, "best of 2, 3 launches: -50.0 % to +100.0 %")) << tile.detail;
+}
+
+TEST(PartsReport, HasTheLatencyOfTheLastLevelWithItsInterval) {
+  ReportInput input;
+  input.trained = false;
+  ResultFile sweep = samples::latency();
+  Measurement& levels = sweep.measurements.front();
+  levels.series["core_clock"] = make_series("Hz", {std::vector<double>(8, 3e9)});
+  levels.series["level_latency_low"] = make_series("s", {{1.2e-9, 8e-9}});
+  levels.series["level_latency_high"] = make_series("s", {{1.3e-9, 11e-9}});
+  input.results = {sweep};
+  const Tile tile = report_page(input).tiles.front();
+  EXPECT_EQ(tile.value, "9.000 ns");
+  EXPECT_EQ(tile.detail, "with usual pages, 95 % interval 8.000 ns to 11.00 ns");
+}
+
 TEST(PartsReport, AnswersForMatrixProductsAndForNoiseAlone) {
   ReportInput input;
   input.trained = false;
