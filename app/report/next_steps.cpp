@@ -187,11 +187,9 @@ std::vector<NextStep> steps_of_comparison(const Json& answer) {
     steps.push_back({"Explain the change of iterations by the machine files of both sides:",
                      command + " --machine MACHINE_A MACHINE_B", names});
   }
-  if (steps.empty() || (!is_common && (verdict == "improved" || verdict == "unchanged"))) {
-    steps.push_back({"Keep B in a history, which also finds slow drifts:",
-                     fmt::format("dlscale history add {} --store perf-history", sides.back()),
-                     placeholders.empty() ? placeholders : std::vector{placeholders.back()}});
-  }
+  steps.push_back({"Keep B in a history, which also finds slow drifts:",
+                   fmt::format("dlscale history add {} --store perf-history", sides.back()),
+                   placeholders.empty() ? placeholders : std::vector{placeholders.back()}});
   return steps;
 }
 
