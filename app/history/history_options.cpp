@@ -160,7 +160,8 @@ report::HistoryCommands history_commands(const std::string& store) {
           [store](const std::string& commit, const char* state) {
             return fmt::format("dlscale history annotate {} --store {} --state {} --note WHY",
                                commit, shell_word(store), state);
-          }};
+          },
+          "dlscale doctor"};
 }
 
 }  // namespace dlscale::app

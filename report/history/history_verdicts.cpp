@@ -116,9 +116,10 @@ std::string quiet_sentence(const CheckReport& report, const std::string& series)
       fmt::format("No new regression{} in {}{}", improvements_text(new_changes(report)), series,
                   young > 0 ? fmt::format(", of which {} are too new to judge", young) : "");
   if (const auto seen = smallest_change(report)) {
-    text += fmt::format("; a newest commit changed by {} or more is seen in 8 of 10 cases{}",
-                        percent(seen->most),
-                        report.series.size() > 1 ? ", even in the noisiest series" : "");
+    const std::string median = percent(seen->median);
+    const std::string most = percent(seen->most);
+    text += fmt::format("; a single commit shows changes of {} or more{}", median,
+                        median == most ? "" : fmt::format(" ({} in the noisiest series)", most));
   }
   return text;
 }

@@ -43,8 +43,8 @@ struct NewChanges {
 };
 NewChanges new_changes(const regression::history::CheckReport& report);
 
-/// The smallest changes that a run of the newest commit shows in 8 of 10 cases, over all series with
-/// bounds, as fractions (regression::NewPoint::seen).
+/// The smallest changes that a run of the newest commit shows in 8 of 10 cases, over all series
+/// with bounds, as fractions (regression::NewPoint::seen).
 struct SmallestChange {
   double median = 0;  ///< half of the series show smaller ones
   double most = 0;    ///< every series shows it
@@ -57,8 +57,8 @@ std::string commits_text(const regression::history::CheckReport& report);
 
 /// The answer of a check, a sentence without its full stop: "1 regression in 4 series over 24
 /// commits: +7.2 % (95 % interval +6.8 % to +7.3 %) at commit 1616 of 2026-01-16, of NAME", or "No
-/// new regression in 4 series over 24 commits; a newest commit changed by 2.5 % or more is
-/// seen in 8 of 10 cases, even in the noisiest series".
+/// new regression in 4 series over 24 commits; a single commit shows changes of 2.5 % or
+/// more (4.1 % in the noisiest series)", in 8 of 10 cases.
 std::string history_answer(const regression::history::CheckReport& report);
 
 /// One row for each judged series (phases are not judged): the newest value, and its verdict by the

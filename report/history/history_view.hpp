@@ -35,6 +35,7 @@ struct HistoryCommands {
   std::function<std::string(const std::string& commit)> bisect;  ///< searches an alert's range
   /// Puts an alert into a state, and says WHY.
   std::function<std::string(const std::string& commit, const char* state)> annotate;
+  std::string doctor = {};  ///< finds what makes this machine noisy
 };
 
 /// Steps after a check, at most 3: search the largest change and explain it, measure again, or add

@@ -254,19 +254,34 @@ bool is_of_word(char c) {
   return std::isalnum(byte) != 0 || c == '_' || byte >= 0x80;
 }
 
-/// Escaped, with each placeholder that is a whole word marked. Lines may break behind commas and
-/// slashes.
-std::string marked(const std::string& text, const std::vector<std::string>& placeholders) {
+/// Escaped, with each placeholder that is a whole word marked.
+std::string with_placeholders(const std::string& text,
+                              const std::vector<std::string>& placeholders) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at + 1;
     while (end < text.size() && is_of_word(text[end]) == is_of_word(text[at])) ++end;
     const std::string word = text.substr(at, end - at);
     const bool is_placeholder = std::ranges::find(placeholders, word) != placeholders.end();
-    const bool is_end = word.back() == ',' || word.back() == '/';
     out += is_placeholder ? "<var title=\"Replace this word\">" + word + "</var>"
                           : format::escape_markup(word);
-    if (is_end) out += "<wbr>";
+    at = end;
+  }
+  return out;
+}
+
+/// Escaped and marked. Lines may break at spaces and behind commas and slashes, but not behind the
+/// hyphens of a name, where a browser would break them.
+std::string marked(const std::string& text, const std::vector<std::string>& placeholders) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" ,/", at), text.size() - 1) + 1;
+    const std::size_t space = text[end - 1] == ' ' ? 1 : 0;
+    const std::string piece = text.substr(at, end - at - space);
+    const std::string code = with_placeholders(piece, placeholders);
+    const bool breaks = piece.find('-', piece.find_first_not_of('-')) != std::string::npos;
+    out += breaks ? "<span class=\"piece\">" + code + "</span>" : code;
+    out += space > 0 ? " " : piece.back() == ',' || piece.back() == '/' ? "<wbr>" : "";
     at = end;
   }
   return out;

@@ -27,11 +27,21 @@ std::string tile_interval(const AlertMetric& metric) {
   return interval.empty() ? "no interval is known" : "95 % interval " + interval;
 }
 
+bool is_worse_at_the_end(const history::Strip& strip) {
+  return strip.latest_worse > 0;
+}
+
 /// "Yes: series 1 (BM_Gemm/256: cpu_time) regressed by +7.2 % (95 % interval +6.8 % to +7.3 %) at
 /// commit 1616, the largest change of 2 series."; the answer of the check if nothing fails.
 std::string verdict_of(const HistoryView& view) {
   const FailingChange worst = largest_failing(view.report);
-  if (worst.metric == nullptr) return history_answer(view.report) + ".";
+  if (worst.metric == nullptr) {
+    const auto worse = std::ranges::count_if(view.strips, is_worse_at_the_end);
+    return history_answer(view.report) + "." +
+           (worse == 0 ? ""
+                       : fmt::format(" The last commits of {} are worse, but not yet a change.",
+                                     fmt::format("{} series", worse)));
+  }
   const std::string drawn = name_in_strips(view, worst.metric->series);
   const std::size_t series = new_changes(view.report).series;
   return fmt::format("Yes: {} {} by {} ({}) at commit {}{}.",
@@ -50,9 +60,11 @@ Tile regressions_tile(const HistoryView& view) {
           : fmt::format("; {}", counted(changes.improvements, "improvement"));
   return {"New regressions", std::to_string(changes.regressions),
           fmt::format("{} of {} series{}", changes.series, view.report.series.size(), better),
-          changes.regressions > 0               ? Tone::bad
-          : nothing_judged(view.report).empty() ? Tone::good
-                                                : Tone::plain};
+          changes.regressions > 0 ? Tone::bad
+          : nothing_judged(view.report).empty() &&
+                  std::ranges::none_of(view.strips, is_worse_at_the_end)
+              ? Tone::good
+              : Tone::plain};
 }
 
 /// The largest regression and its commit.
@@ -66,10 +78,12 @@ std::vector<Tile> change_tiles(const FailingChange& worst) {
 
 Tile smallest_tile(const SmallestChange& smallest) {
   const std::string median = percent(smallest.median);
-  return {"Smallest change it shows", percent(smallest.most),
-          median == percent(smallest.most)
-              ? "of the newest commit, in 8 of 10 cases"
-              : fmt::format("in the noisiest series, 8 of 10 times; {} in the median one", median),
+  const std::string most = percent(smallest.most);
+  return {"Smallest change it shows", median,
+          median == most ? "of a single commit, in 8 of 10 cases"
+                         : fmt::format("of a single commit, in 8 of 10 cases; {} in the noisiest "
+                                       "series",
+                                       most),
           Tone::plain};
 }
 
@@ -113,10 +127,13 @@ Badge data_of(const HistoryView& view) {
   const auto seen = smallest_change(report);
   if (seen && seen->most > most_hidden) {
     return usable_data(
-        fmt::format("{}; noise hides changes of less than {}.", points, percent(seen->most)));
+        fmt::format("{}; noise hides single commits that change by less than {}; lasting changes "
+                    "show sooner.",
+                    points, percent(seen->most)));
   }
   return good_data(
-      seen ? fmt::format("{}; changes of {} or more show.", points, percent(seen->most))
+      seen ? fmt::format("{}; a single commit shows changes of {} or more.", points,
+                         percent(seen->most))
            : points + ".");
 }
 
@@ -136,6 +153,13 @@ Page history_page(const HistoryView& view) {
   page.picture = "history";
   page.next = steps_of_check(view.report, view.commands);
   page.data = data_of(view);
+  const bool is_noisy = page.data->word != "Good" && is_judged;
+  if (is_noisy && code == ExitCode::ok) {
+    page.next.insert(page.next.begin(),
+                     {"See what makes this machine noisy, before changes are explained:",
+                      view.commands.doctor});
+    if (page.next.size() > 3) page.next.resize(3);
+  }
   page.sections = {
       history_section(view),
       {"reproduce",

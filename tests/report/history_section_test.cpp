@@ -68,7 +68,8 @@ class HistoryPage : public testing::Test {
                                    [](const std::string& commit) { return "bisect " + commit; },
                                    [](const std::string& commit, const std::string& state) {
                                      return "annotate " + commit + " " + state;
-                                   }};
+                                   },
+                                   "doctor"};
     return look_at_history(
         store_, commands, [](const history::SeriesKey&) { return true; }, {},
         reported_values(results));
@@ -139,14 +140,14 @@ TEST_F(HistoryPage, OfAQuietHistorySaysWhichChangeItWouldHaveShown) {
   const regression::NewPoint& judged = history.report.series.at(0).judged;
   const Page page = history_page(history);
   EXPECT_EQ(page.verdict,
-            fmt::format("No new regression in 1 series over 20 commits; a newest commit changed "
-                        "by {} or more is seen in 8 of 10 cases.",
+            fmt::format("No new regression in 1 series over 20 commits; a single commit shows "
+                        "changes of {} or more.",
                         percent(std::expm1(judged.seen))));
   EXPECT_GE(std::exp(judged.seen), judged.highest / judged.level);
   EXPECT_EQ(page.tone, Tone::good);
   EXPECT_EQ(page.data->word, "Good");
   EXPECT_EQ(page.data->reasons,
-            fmt::format("20 points of 1 series; changes of {} or more show.",
+            fmt::format("20 points of 1 series; a single commit shows changes of {} or more.",
                         percent(std::expm1(judged.seen))));
   EXPECT_EQ(page.tiles.back().name, "Smallest change it shows");
   ASSERT_EQ(page.next.size(), 1U);
@@ -159,7 +160,7 @@ TEST_F(HistoryPage, OfNoisySeriesSaysWhichChangesMayHide) {
   }
   const Page page = history_page(view({}));
   EXPECT_EQ(page.data->word, "Usable") << page.verdict;
-  EXPECT_TRUE(contains(page.data->reasons, "noise hides changes of less than"))
+  EXPECT_TRUE(contains(page.data->reasons, "noise hides single commits that change by less than"))
       << page.data->reasons;
 }
 
@@ -174,6 +175,10 @@ TEST_F(HistoryPage, SaysThatTheLatestCommitsAreWorseThoughNoChangeYet) {
   EXPECT_EQ(history.strips.at(0).latest_worse, 4U) << "commit 24 as well";
   const Page page = history_page(history);
   EXPECT_TRUE(page.verdict.starts_with("No new regression")) << page.verdict;
+  EXPECT_TRUE(page.verdict.ends_with(
+      " The last commits of 1 series are worse, but not yet a change."))
+      << page.verdict;
+  EXPECT_EQ(page.next.front().command, "doctor");
   EXPECT_TRUE(contains(html(page), ">last 4 worse: no change yet<"));
   add(28, 28, 1e-3);
   EXPECT_EQ(view({}).strips.at(0).latest_worse, 0U);
