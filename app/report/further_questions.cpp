@@ -128,7 +128,7 @@ std::vector<NextStep> steps_of_fitting_plan(const AskedOptions& asked, const Jso
   const double free = device - plan.at("memory_high_bytes").get<double>();
   constexpr double much = 0.2;  // such as for a larger micro-batch, or less recomputation
   if (has_search && free > much * device) {
-    steps.insert(steps.begin(), search("Search for a faster plan that fits:", asked));
+    steps.push_back(search("Search for a faster plan that fits:", asked));
   }
   return steps;
 }
@@ -172,7 +172,7 @@ std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const Json& 
   asked->set("ranks", fmt::format("{}", run.ranks));
   if (!asked->has("global-batch")) asked->set("batch", fmt::format("{}", run.batch));
   if (asked->has("schedule")) asked->set("schedule", run.schedule);
-  std::vector<NextStep> steps{what_shortens(*asked, run.bound), what_it_keeps(*asked)};
+  std::vector<NextStep> steps{what_shortens(*asked, run.bound)};
   if (run.largest_batch) {
     const auto cure = what_fits(*asked, *run.largest_batch, run.samples == "SEQUENCES");
     if (cure) steps.insert(steps.begin(), *cure);
@@ -184,6 +184,7 @@ std::vector<NextStep> steps_of_run(const report::SuggestedRun& run, const Json& 
                      fmt::format("{} --measured '1={}/s'", asked->command("predict"), run.samples),
                      {run.samples}});
   }
+  steps.push_back(what_it_keeps(*asked));
   return steps;
 }
 
@@ -226,7 +227,14 @@ std::vector<NextStep> steps_of_parallel_run(const Json& answer) {
   if (!given->has("measured") || best.at("plan") == plans.at(0).at("plan")) {
     steps.push_back(what_shortens(asked));
   }
-  steps.push_back(search("Search the other plans:", asked));
+  steps.push_back(search("Search for a faster plan:", asked));
+  if (!given->has("measured")) {
+    steps.push_back({"Narrow the interval by an iteration that was measured; write it in place of "
+                     "SECONDS:",
+                     fmt::format("{} --measured '{}=SECONDS s'", asked.command("predict"),
+                                 best.at("ranks").dump()),
+                     {"SECONDS"}});
+  }
   return steps;
 }
 

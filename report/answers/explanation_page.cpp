@@ -35,7 +35,7 @@ struct ExplainedChange {
 struct Explained {
   std::string network;
   std::string cluster;
-  std::string place;                     ///< "16 ranks", "64 ranks by tensor=4"
+  std::string place;                     ///< "16 ranks", "64 ranks with tensor 4"
   Json iteration;                        ///< "t_iter_s" and its interval
   std::string bound;                     ///< "compute", "products (52.9 % of it)"
   std::vector<ExplainedChange> changes;  ///< the best first
@@ -82,7 +82,7 @@ Explained explained_plan(const Json& one) {
       });
   return {one.at("network").get<std::string>(),
           one.at("cluster").get<std::string>(),
-          fmt::format("{} by {}", counted(one.at("gpus").get<long long>(), "rank"),
+          fmt::format("{} with {}", counted(one.at("gpus").get<long long>(), "rank"),
                       PlanNames(Json::array({one}))(one)),
           one,
           fmt::format("{} ({} of it)", most.at("part").get<std::string>(),

@@ -307,11 +307,12 @@ std::string cases_text(const MemoryAnswer& all, std::size_t count) {
   return count == 1 ? "1 batch" : fmt::format("{} batches", count);
 }
 
-/// "34 % of 85.5 GB stay free": the memory of the device beside the need.
+/// "34 % of 85.5 GB (79.6 GiB) stay free": the memory of the device beside the need.
 std::string room_text(const MemoryRow& row) {
   if (!(row.device > 0)) return "the cluster states no memory of its devices";
   const double free = row.device - row.total;
-  return fmt::format("{:.0f} % of {} {}", 100 * std::abs(free) / row.device, gigabytes(row.device),
+  return fmt::format("{:.0f} % of {} ({:.3g} GiB) {}", 100 * std::abs(free) / row.device,
+                     gigabytes(row.device), row.device / (1U << 30U),
                      free < 0 ? "are missing" : "stay free");
 }
 
@@ -401,7 +402,7 @@ std::string verdict_of_one(const MemoryAnswer& all, const MemoryRow& row) {
                      : row.fits == "unknown" ? "Unknown"
                                              : "Perhaps";
   const std::string rank =
-      all.of_plans ? fmt::format("by {}, {}", row.group,
+      all.of_plans ? fmt::format("with {}, {}", row.group,
                                  row.name == "each rank" ? row.name : "a rank of " + row.name)
                    : fmt::format("with {}, a rank", row.name);
   std::string text = fmt::format("{}: {} needs {}.", word, rank, need_of(all, row));

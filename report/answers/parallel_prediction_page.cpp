@@ -38,7 +38,7 @@ PlanWords words_of(const Json& plan) {
     return {"tokens_per_s",
             "tokens/s",
             {{"t_compute_s", "compute"},
-             {"t_layer_messages_s", "messages of layers"},
+             {"t_layer_messages_s", "communication in layers"},
              {"t_bubble_s", "bubble"},
              {"t_gradients_s", "gradients"},
              {"t_update_s", "update"},
@@ -130,7 +130,8 @@ std::vector<Tile> tiles_of_plan(const Json& plan) {
   const PlanPart& most = *std::ranges::max_element(
       words.parts, {}, [&plan](const PlanPart& part) { return plan.at(part.key).get<double>(); });
   return {
-      {fmt::format("Iteration of {} samples", plan.at("global_batch").dump()),
+      {fmt::format("Iteration of {} {}", plan.at("global_batch").dump(),
+                   plan.contains("t_layer_messages_s") ? "sequences" : "samples"),
        to_text(Seconds(time)), iteration_detail(plan), Tone::plain},
       {"Throughput", throughput_text(plan), rate_detail(plan, words.rate, rate_text), Tone::plain},
       worth_tile(plan),
@@ -229,7 +230,7 @@ std::string verdict_of_plans(const Json& plans, const Json& best) {
                              ? " No fitted training is like it, so the interval is unknown."
                              : "";
   const bool is_single = plans.size() == 1;
-  return fmt::format("{}{} on {} by {}: an iteration takes {}, bound by {}{}{}.{}",
+  return fmt::format("{}{} on {} with {}: an iteration takes {}, bound by {}{}{}.{}",
                      opening_of_plans(is_single, fits), throughput_text(best), ranks_text(best),
                      PlanNames(plans)(best), iteration_text(best),
                      best.at("bound").get<std::string>(), is_single ? fit_clause(fits) : "",

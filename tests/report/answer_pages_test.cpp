@@ -188,7 +188,7 @@ TEST(MemoryPage, NamesKindsAsTablesDo) {
                                 {"total_bytes", 1e10}}}}});
   const std::vector<Tile> tiles = memory_page(answer.dump(), "memory.json").page.tiles;
   ASSERT_EQ(tiles.size(), 5U);
-  EXPECT_EQ(tiles[1].detail, "75 % of 40.0 GB stay free");
+  EXPECT_EQ(tiles[1].detail, "75 % of 40.0 GB (37.3 GiB) stay free");
   EXPECT_EQ(tiles[2].name + " " + tiles[2].value, "For activations 5.00 GB");
   EXPECT_EQ(tiles[3].name + " " + tiles[3].value, "For optimiser 4.00 GB");
   EXPECT_EQ(tiles[4].name + " " + tiles[4].value, "For weights 1.00 GB");
@@ -260,7 +260,7 @@ TEST(MemoryPage, NamesThePlanItsFullestStageAndAChangeThatFits) {
   const Page one = memory_page(answer.dump(), "memory.json").page;
   expect_first_screen(one);
   EXPECT_EQ(one.verdict,
-            "Perhaps: by stages 2, a rank of stage 2 needs 1.10 GB (90 % interval 0.990 GB to 1.32 "
+            "Perhaps: with stages 2, a rank of stage 2 needs 1.10 GB (90 % interval 0.990 GB to 1.32 "
             "GB) of 1.00 GB. With micro_batch=1 it surely fits.");
   EXPECT_EQ(one.sections.back().id, "remedies");
   answer["plans"].push_back(memory_of_plan("stages=2,zero=1", 0.5e9, "yes"));

@@ -70,7 +70,7 @@ TEST(ParallelExplanation, SaysWhatTheStepConsistsOf) {
   const Document document = parallel_explanation_document(all);
   expect_declared(document);
   const std::string verdict = verdict_of(document);
-  EXPECT_TRUE(contains(verdict, " on 32 ranks by tensor 8, stages 4, bound")) << verdict;
+  EXPECT_TRUE(contains(verdict, " on 32 ranks with tensor 8, stages 4, bound")) << verdict;
   ASSERT_EQ(document.tables.size(), 4U);
   const Table& groups = document.tables[2];
   EXPECT_EQ(groups.rows[0][0].text, "tensor");
