@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -208,6 +209,26 @@ QualityCheck repeats_check(const ReportInput& input) {
   return spread_check(repeats, spreads);
 }
 
+/// Counts what differs between builds of the files, beside their commits.
+void count_builds(const ReportInput& input, std::map<std::string, double, std::less<>>& numbers) {
+  std::set<std::string> compilers;
+  std::set<std::string> flags;
+  std::map<std::string, std::set<std::string>> libraries;
+  for (const ResultFile& file : input.results) {
+    const Environment& environment = file.header.environment;
+    if (!environment.compiler.empty()) compilers.insert(environment.compiler);
+    if (!environment.flags.empty()) flags.insert(environment.flags);
+    for (const auto& [name, version] : environment.libraries) {
+      // One rank needs no communicator, so builds do not differ in it.
+      if (name != "communicator" && !version.empty()) libraries[name].insert(version);
+    }
+  }
+  if (compilers.size() > 1) numbers["compilers"] = static_cast<double>(compilers.size());
+  if (flags.size() > 1) numbers["flags"] = static_cast<double>(flags.size());
+  numbers["libraries"] = static_cast<double>(std::ranges::count_if(
+      libraries, [](const auto& library) { return library.second.size() > 1; }));
+}
+
 QualityCheck build_check(const ReportInput& input) {
   QualityCheck check{build};
   auto& numbers = check.numbers;
@@ -225,7 +246,10 @@ QualityCheck build_check(const ReportInput& input) {
     numbers["unoptimised"] += !environment.flags.empty() && !optimised ? 1 : 0;
   }
   numbers["commits"] = static_cast<double>(commits.size());
-  if (commits.size() > 1 || check.any({"unknown", "dirty"})) check.result = warn;
+  count_builds(input, numbers);
+  if (commits.size() > 1 || check.any({"compilers", "flags", "libraries", "unknown", "dirty"})) {
+    check.result = warn;
+  }
   if (check.any({"sanitized", "unoptimised"})) check.result = fail;
   return check;
 }
@@ -269,6 +293,9 @@ constexpr std::array phrases{
     Phrase{repeats, "median", "%", "whose times differ by {} typically"},
     Phrase{repeats, "p90", "%", "{} for the worst tenth"},
     Phrase{build, "commits", "commit", "{}"},
+    Phrase{build, "compilers", "compiler", "{}"},
+    Phrase{build, "flags", "1", "{} sets of compiler flags"},
+    Phrase{build, "libraries", "1", "{} of the libraries in several versions"},
     Phrase{build, "unknown", "file", "{} without a commit"},
     Phrase{build, "dirty", "file", "{} built with local changes"},
     Phrase{build, "sanitized", "file", "{} built with sanitizers"},

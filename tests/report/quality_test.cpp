@@ -194,7 +194,17 @@ TEST(Quality, LooksAtTheBuild) {
   EXPECT_TRUE(contains(text(input, kind), "1 file built with sanitizers"));
   environment.flags = "-g";
   EXPECT_TRUE(contains(text(input, kind), "1 file built without optimisation"));
-  environment = {};
+  environment.dirty = false;
+  environment.flags = "-O2";
+  environment.compiler = "one";
+  input.results.push_back(input.results[0]);
+  Environment& other = input.results[1].header.environment;
+  other.flags = "-O3";
+  other.compiler = "another";
+  EXPECT_EQ(result(input, kind), warn);
+  EXPECT_EQ(text(input, kind), "1 commit, 2 compilers, 2 sets of compiler flags");
+  input.results.pop_back();
+  input.results[0].header.environment = {};
   EXPECT_EQ(result(input, kind), warn);
   EXPECT_EQ(text(input, kind), "1 file without a commit");
 }
