@@ -253,6 +253,10 @@ std::vector<NextStep> steps_of_validation(ExitCode verdict, bool is_certain,
     steps.push_back({"Predict other networks, batches and numbers of ranks by the same machine:",
                      fmt::format("dlscale predict --network resnet50 --machine {} --ranks 1..64:x2",
                                  shell_word(machine))});
+  } else if (verdict == ExitCode::inconclusive) {
+    steps.push_back({"Measure what could not be judged, which the warnings name:",
+                     "dlscale bench e2e --network NETWORK --ranks RANKS -o again.jsonl",
+                     {"NETWORK", "RANKS"}});
   } else {
     steps.push_back({"Fit a machine anew to these results:", fit_command(folders, files)});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "core/run/schedule_settings.hpp"
 #include "model/fits/fit.hpp"
 #include "report/table/run_words.hpp"
+#include "report/validation/builds.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -120,7 +122,8 @@ Seconds median_if_recorded(const Repeats& repeats, std::string_view series) {
   return recorded ? joined_median(repeats, series) : Seconds{};
 }
 
-MeasuredRun join_repeats(const Repeats& repeats, const std::string& links) {
+MeasuredRun join_repeats(const Repeats& repeats, const std::string& links,
+                         const std::string& build) {
   const Measurement& first = *repeats.front();
   MeasuredRun joined;
   joined.key = key_without(first, repeat_axis);
@@ -128,6 +131,7 @@ MeasuredRun join_repeats(const Repeats& repeats, const std::string& links) {
   joined.axes.erase("repeat");
   add_older_axes(joined.axes);
   joined.links = links;
+  joined.build = build;
   joined.run = run_of(first);
   join_iterations(joined, repeats);
   for (const Phase& phase : iteration_phases) {
@@ -141,7 +145,7 @@ MeasuredRun join_repeats(const Repeats& repeats, const std::string& links) {
 auto order(const MeasuredRun& measured) {
   const Run& run = measured.run;
   return std::tuple(run.network, run.batch, run.ranks, static_cast<int>(run.schedule), measured.key,
-                    measured.links);
+                    measured.links, measured.build);
 }
 
 void leave_out(MeasuredRuns& collected, const Measurement& measurement) {
@@ -177,9 +181,12 @@ void check_complete(MeasuredRuns& collected, const ResultFile& file) {
 }  // namespace
 
 MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection) {
-  std::map<std::pair<std::string, std::string>, Repeats> groups;  // by key and links
+  std::map<std::tuple<std::string, std::string, std::string>, Repeats> groups;  // key, links, build
   MeasuredRuns collected;
-  for (const ResultFile& file : results) {
+  Builds builds = builds_of(results);
+  collected.notes = std::move(builds.notes);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ResultFile& file = results[i];
     for (const Measurement& measurement : file.measurements) {
       if (measurement.benchmark != "e2e") continue;
       const std::string problem = objection ? objection(file, measurement) : "";
@@ -190,14 +197,15 @@ MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& 
       } else if (!problem.empty()) {
         leave_out(collected, problem);
       } else {
-        groups[{key_without(measurement, repeat_axis), links_of(file, measurement)}].push_back(
-            &measurement);
+        groups[{key_without(measurement, repeat_axis), links_of(file, measurement),
+                builds.of_files[i]}]
+            .push_back(&measurement);
       }
     }
     check_complete(collected, file);
   }
   for (const auto& [key, repeats] : groups) {
-    collected.runs.push_back(join_repeats(repeats, key.second));
+    collected.runs.push_back(join_repeats(repeats, std::get<1>(key), std::get<2>(key)));
   }
   std::ranges::sort(collected.runs, {}, order);
   return collected;

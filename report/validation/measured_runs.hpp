@@ -13,11 +13,12 @@
 
 namespace dlscale::report {
 
-/// All repeats of one training run over the same links, as measured by benchmark "e2e".
+/// All repeats of one training run by one build over the same links, as measured by benchmark "e2e".
 struct MeasuredRun {
   std::string key;  ///< key of the measurements, without `repeat`
   std::map<std::string, std::string> axes;
   std::string links;  ///< between hosts, if recorded (model/fits/fit.hpp)
+  std::string build;  ///< "build 2" (report/validation/builds.hpp); empty if all are of one
   Run run;
   std::vector<Seconds> t_iter;  ///< median of each repeat
   /// Least end of the 95 % intervals of these medians; `high` is the greatest.

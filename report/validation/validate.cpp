@@ -17,6 +17,7 @@
 #include "core/run/schedule_settings.hpp"
 #include "core/text/numbers.hpp"
 #include "report/table/run_words.hpp"
+#include "report/validation/builds.hpp"
 #include "report/validation/measured_runs.hpp"
 #include "report/validation/run_networks.hpp"
 
@@ -143,7 +144,7 @@ std::optional<Seconds> single_rank_time(const MeasuredRun& measured,
   std::vector<Seconds> other_schedules;
   const std::map<std::string, std::string> wanted = baseline_axes(measured);
   for (const MeasuredRun& candidate : runs) {
-    if (candidate.run.ranks != 1) continue;
+    if (candidate.run.ranks != 1 || candidate.build != measured.build) continue;
     const std::map<std::string, std::string> offered = baseline_axes(candidate);
     if (offered == wanted) return median_time(candidate.t_iter);
     if (under_any_schedule(offered) == under_any_schedule(wanted)) {
@@ -160,6 +161,7 @@ RunValidation validate_run(const MeasuredRun& measured, const Predictor& predict
   result.key = measured.key;
   result.training = training_key(measured);
   result.links = measured.links;
+  result.build = measured.build;
   result.run = measured.run;
   result.backend = measured.axes.at("backend");
   result.repeats = static_cast<int>(measured.t_iter.size());
@@ -186,14 +188,23 @@ std::vector<double> absolute(std::vector<double> values) {
   return values;
 }
 
-/// Adds the interval of the median error. Repeats of one run resemble each other, so a run counts
-/// once.
-void add_interval(ErrorSummary& summary, std::span<const double> errors_of_runs) {
-  constexpr std::size_t least = 6;  // for an interval: Summary::ci95_low
-  if (errors_of_runs.size() < least) return;
-  const Summary of_runs = summarize(errors_of_runs);
-  summary.median_abs_low = std::min(of_runs.ci95_low, summary.median_abs);
-  summary.median_abs_high = std::max(of_runs.ci95_high, summary.median_abs);
+/// Network, batch, precision, links and number of ranks.
+using Workload = std::tuple<std::string, int, DType, std::string, int>;
+
+Workload workload_of(const RunValidation& run) {
+  return {run.run.network, run.run.batch, run.run.dtype, run.links, run.run.ranks};
+}
+
+/// Adds the interval of the median error. Repeats, schedules and builds of a workload resemble each
+/// other, so it counts once.
+void add_interval(ErrorSummary& summary, const std::map<Workload, std::vector<double>>& errors) {
+  summary.workloads = static_cast<int>(errors.size());
+  if (summary.workloads < least_workloads) return;
+  std::vector<double> medians;
+  for (const auto& [workload, its] : errors) medians.push_back(median(absolute(its)));
+  const Summary of_workloads = summarize(medians);
+  summary.median_abs_low = std::min(of_workloads.ci95_low, summary.median_abs);
+  summary.median_abs_high = std::max(of_workloads.ci95_high, summary.median_abs);
 }
 
 template <class Member>
@@ -202,19 +213,20 @@ ErrorSummary summarize_group(const std::string& group, std::span<const RunValida
   ErrorSummary summary;
   summary.group = group;
   std::vector<double> errors;
-  std::vector<double> errors_of_runs;
+  std::map<Workload, std::vector<double>> by_workload;
   std::vector<double> naive;
   for (const RunValidation& run : runs) {
     if (!is_member(run)) continue;
     ++summary.runs;
-    errors_of_runs.push_back(run.median_abs());
+    std::vector<double>& its = by_workload[workload_of(run)];
+    its.insert(its.end(), run.errors.begin(), run.errors.end());
     errors.insert(errors.end(), run.errors.begin(), run.errors.end());
     if (run.naive_error) naive.push_back(std::abs(*run.naive_error));
   }
   summary.repeats = static_cast<int>(errors.size());
   summary.bias = median(errors);
   summary.median_abs = median(absolute(errors));
-  add_interval(summary, errors_of_runs);
+  add_interval(summary, by_workload);
   summary.p90_abs = quantile(absolute(errors), 0.9);
   if (!naive.empty()) summary.naive_median_abs = median(naive);
   return summary;
@@ -257,14 +269,21 @@ std::vector<ErrorSummary> summarize_runs(std::span<const RunValidation> runs) {
         std::tie(run.schedule, run.synchronisation) = way;
         return schedule_text(run);
       });
+  if (std::ranges::any_of(runs, [](const RunValidation& run) { return !run.build.empty(); })) {
+    append_groups(
+        summaries, runs, [](const RunValidation& run) { return run.build; },
+        [](const std::string& build) { return build; });
+  }
   return summaries;
 }
 
 /// The orders of schedules on several ranks: on one rank nothing is exchanged.
 std::vector<ScheduleOrder> schedule_orders(std::span<const RunValidation> runs) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> trainings;
+  using Training = std::tuple<std::string, std::string, std::string>;
+  std::map<Training, std::vector<std::size_t>> trainings;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].run.ranks > 1) trainings[{runs[i].training, runs[i].links}].push_back(i);
+    const RunValidation& run = runs[i];
+    if (run.run.ranks > 1) trainings[{run.training, run.links, run.build}].push_back(i);
   }
   std::vector<ScheduleOrder> orders;
   for (const auto& [training, members] : trainings) {
@@ -281,11 +300,6 @@ std::vector<ScheduleOrder> schedule_orders(std::span<const RunValidation> runs) 
   return orders;
 }
 
-bool has_runs(const ResultFile& file) {
-  return std::ranges::any_of(file.measurements,
-                             [](const Measurement& each) { return each.benchmark == "e2e"; });
-}
-
 /// Refuses results that helped to fit the machine: they cannot judge its predictions.
 void refuse_sources(const model::Machine& machine, std::span<const ResultFile> results) {
   namespace fs = std::filesystem;
@@ -298,40 +312,6 @@ void refuse_sources(const model::Machine& machine, std::span<const ResultFile> r
           file.path.string()));
     }
   }
-}
-
-/// Properties that make times of equal runs differ, by name. The communicator is not one, since one
-/// rank needs none.
-std::map<std::string, std::string> identity_of(const Environment& environment) {
-  std::map<std::string, std::string> identity = environment.libraries;
-  identity.erase("communicator");
-  identity["processor"] = environment.cpu;
-  identity["compiler"] = environment.compiler;
-  identity["compiler flags"] = environment.flags;
-  identity["commit"] = environment.commit;
-  return identity;
-}
-
-/// Refuses runs that one error cannot describe. An unrecorded value, as of a library that only one
-/// backend uses, is not a difference.
-void refuse_mixed(std::span<const ResultFile> results) {
-  std::map<std::string, std::map<std::string, std::string>> files;  // by name and value
-  for (const ResultFile& file : results) {
-    if (!has_runs(file)) continue;
-    for (const auto& [name, value] : identity_of(file.header.environment)) {
-      if (!value.empty()) files[name].try_emplace(value, file.path.string());
-    }
-  }
-  std::erase_if(files, [](const auto& each) { return each.second.size() < 2; });
-  if (files.empty()) return;
-  std::vector<std::string> names;
-  for (const auto& [name, values] : files) names.push_back(name);
-  const auto& values = files.begin()->second;
-  throw ConfigError(
-      fmt::format("the runs differ in their {} ({} in {}, {} in {}), and one validation would mix "
-                  "their errors. Report on each alone, or compare one with the other.",
-                  fmt::join(names, ", "), values.begin()->first, values.begin()->second,
-                  values.rbegin()->first, values.rbegin()->second));
 }
 
 Validation judge(const Predictor& predictor, const MeasuredRuns& measured) {
@@ -403,7 +383,7 @@ ScheduleOrder order_of(std::span<const ScheduleTime> schedules) {
 }
 
 Validation validate(const Predictor& predictor, std::span<const ResultFile> results) {
-  refuse_mixed(results);
+  refuse_several_processors(results);
   const MeasuredRuns measured = collect_runs(results);
   refuse_none(measured);
   return judge(predictor, measured);
@@ -411,7 +391,7 @@ Validation validate(const Predictor& predictor, std::span<const ResultFile> resu
 
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results) {
   refuse_sources(machine, results);
-  refuse_mixed(results);
+  refuse_several_processors(results);
   Networks networks = read_networks(results);
   const MeasuredRuns measured =
       collect_runs(results, [&](const ResultFile& file, const Measurement& run) {

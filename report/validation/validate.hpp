@@ -33,7 +33,7 @@ struct ScheduleTime {
 };
 
 /// How well predictions order the schedules of one training. Network, batch, precision, ranks,
-/// links and backend are the same; only the gradient exchange differs.
+/// links, backend and build are the same; only the gradient exchange differs.
 struct ScheduleOrder {
   std::vector<std::size_t> runs;  ///< indices of these runs in the validation
   /// Ranks by the medians, however uncertain; equal medians share a rank.
@@ -72,6 +72,7 @@ struct RunValidation {
   /// in these, if they use the same links.
   std::string training;
   std::string links;  ///< between hosts, if recorded (model/fits/fit.hpp)
+  std::string build;  ///< "build 2" (report/validation/builds.hpp); empty if all are of one
   Run run;
   std::string backend;
   int repeats = 0;
@@ -95,16 +96,20 @@ struct RunValidation {
   [[nodiscard]] double median_abs() const;
 };
 
+/// Least number of values of which the range is a 95 % interval of the median: 1 - 2/2^6 = 97 %.
+constexpr int least_workloads = 6;
+
 /// Error of t_iter over a group of runs (all, one rank, two ranks, …), with every repeat counted.
 struct ErrorSummary {
   std::string group;  ///< "all", "2 ranks", "resnet50", "wait_free by parameter server"
   int ranks = 0;      ///< number of ranks if the group is by ranks, else 0
   int runs = 0;
+  int workloads = 0;  ///< of network, batch, precision, links and number of ranks
   int repeats = 0;
   double bias = 0;  ///< median signed error
   double median_abs = 0;
-  /// 95 % interval of `median_abs`, from the median error of each run as one sample; absent for
-  /// fewer than 6 runs.
+  /// 95 % interval of `median_abs`, from the median error of each workload as one sample; absent
+  /// for fewer than least_workloads.
   std::optional<double> median_abs_low = {};
   std::optional<double> median_abs_high = {};
   double p90_abs = 0;
@@ -124,8 +129,8 @@ struct Validation {
 };
 
 /// Compares predictions of `machine` with measured "e2e" results. Throws ConfigError if there are
-/// none, if they are of several processors, builds or versions of a library, or if a file with
-/// "e2e" results is among the machine's sources. A run is not judged if its configuration no longer
+/// none, if they are of several processors, or if a file with "e2e" results is among the machine's
+/// sources. Runs of several builds are judged apart and noted. A run is not judged if its configuration no longer
 /// describes its network (network_objection()). Runs on another processor, host, backend or library
 /// than the machine's are judged and noted.
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results);

@@ -35,45 +35,6 @@ std::string training_text(const RunValidation& validated) {
                      validated.links.empty() ? "" : ", ", validated.links);
 }
 
-/// Sums over all orders of a validation.
-struct Together {
-  std::vector<double> correlations;
-  int pairs_apart = 0;
-  int pairs_right = 0;
-  double most_lost = 0;
-};
-
-Together together(const Validation& validation) {
-  Together all;
-  for (const ScheduleOrder& order : validation.orders) {
-    if (order.correlation) all.correlations.push_back(*order.correlation);
-    all.pairs_apart += order.pairs_apart;
-    all.pairs_right += order.pairs_right;
-    all.most_lost = std::max(all.most_lost, order.loss);
-  }
-  return all;
-}
-
-std::string order_limit_clause(const Validation& validation, const Limits& limits) {
-  if (!limits.order) return "";
-  int missed = 0;
-  int judged = 0;
-  for (const ScheduleOrder& order : validation.orders) {
-    const auto passed = passes(order, limits);
-    if (!passed) continue;
-    ++judged;
-    if (!*passed) ++missed;
-  }
-  if (judged == 0) {
-    return fmt::format(
-        " No order of schedules could be judged by the limit of {:.2f}: of no training on several "
-        "ranks two schedules were measured that are apart.",
-        *limits.order);
-  }
-  return fmt::format(" The limit of {:.2f} is {}.", *limits.order,
-                     missed == 0 ? "kept" : fmt::format("missed by {} of {}", missed, judged));
-}
-
 /// The run at a place of an order.
 const RunValidation& ordered_run(const Validation& validation, const ScheduleOrder& order,
                                  std::size_t place) {
@@ -121,29 +82,6 @@ Fields<ScheduleOrder> order_fields(const Validation& validation, const Limits& l
   };
 }
 
-/// " The order of schedules, predicted against measured, has …".
-std::string order_clause(const Validation& validation, const Limits& limits) {
-  if (validation.orders.empty()) return order_limit_clause(validation, limits);
-  const Together all = together(validation);
-  std::string correlations = "no rank correlation, for all are predicted alike";
-  if (!all.correlations.empty()) {
-    correlations = fmt::format(
-        "a rank correlation of {:.2f}, median of {} (least {:.2f})", median(all.correlations),
-        counted(std::ssize(all.correlations), "training"), std::ranges::min(all.correlations));
-  }
-  const std::string pairs =
-      all.pairs_apart == 0
-          ? "No two schedules differ beyond their measured 95 % intervals."
-          : fmt::format(
-                "Of {} whose measured 95 % intervals are apart, {} predicted in that order.",
-                counted(all.pairs_apart, "pair"),
-                all.pairs_right == 1 ? "1 is" : fmt::format("{} are", all.pairs_right));
-  return fmt::format(
-      " The order of schedules, predicted against measured, has {}. {} The schedule predicted "
-      "fastest takes at most {} longer than the one measured fastest.{}",
-      correlations, pairs, percent(all.most_lost), order_limit_clause(validation, limits));
-}
-
 /// Whether a table must name the links of a run.
 bool has_several_links(const Validation& validation) {
   std::set<std::string> links;
@@ -167,6 +105,10 @@ Fields<RunValidation> shown_run(const Validation& validation) {
     fields.push_back(
         F::table("links", via(&RunValidation::links, text_or_null), as::words_or_dash));
   }
+  const auto has_build = [](const RunValidation& run) { return !run.build.empty(); };
+  if (std::ranges::any_of(validation.runs, has_build)) {
+    fields.push_back(F::table("build", &RunValidation::build, as::words));
+  }
   return fields;
 }
 
@@ -181,60 +123,6 @@ std::string bounds_text(const RunValidation& run) {
 std::string spread(const std::vector<double>& errors) {
   const auto [low, high] = std::minmax_element(errors.begin(), errors.end());
   return from_to(signed_percent(*low), signed_percent(*high));
-}
-
-/// Visits the groups by number of ranks, which have limits.
-template <class Visit>
-void for_each_limit(const Validation& validation, const Limits& limits, Visit visit) {
-  for (const ErrorSummary& summary : validation.summaries) {
-    if (const auto limit = limit_of(summary, limits)) visit(summary, *limit);
-  }
-}
-
-/// The phase blamed by most runs with this many ranks.
-std::string common_blame(const Validation& validation, int ranks) {
-  std::map<std::string, int> votes;
-  for (const RunValidation& run : validation.runs) {
-    if (run.run.ranks == ranks) ++votes[run.blame];
-  }
-  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-  return std::max_element(votes.begin(), votes.end(), fewer)->first;
-}
-
-std::string error_limit_clause(const ErrorSummary& summary, double limit) {
-  return fmt::format("{} on {} (limit {}: {})", percent(summary.median_abs), summary.group,
-                     percent(limit), passes(summary, limit) ? "kept" : "missed");
-}
-
-std::string blame_clause(const Validation& validation, const ErrorSummary& summary) {
-  const std::string phase = common_blame(validation, summary.ranks);
-  return fmt::format(" On {} the phase most often to blame is {} ({}).", summary.group, phase,
-                     phase_word(phase));
-}
-
-/// " Noise may decide both: the limit lies within the 95 % interval."; empty where nothing is open.
-std::string noise_clause(const Validation& validation, const Limits& limits) {
-  if (is_certain(validation, limits)) return "";
-  std::vector<std::string> open;
-  std::size_t all = 0;
-  bool has_intervals = true;
-  for_each_limit(validation, limits, [&](const ErrorSummary& summary, double limit) {
-    ++all;
-    if (!is_open(summary, limit)) return;
-    open.push_back(summary.group);
-    has_intervals &= summary.median_abs_low.has_value();
-  });
-  return fmt::format(" Noise may decide {}: {}.",
-                     open.size() == 2 && all == 2 ? "both"
-                                                  : fmt::format("on {}", fmt::join(open, " and ")),
-                     has_intervals ? "the limit lies within the 95 % interval"
-                                   : "an interval takes 6 configurations");
-}
-
-std::string not_judged_clause(const Validation& validation) {
-  if (validation.not_judged == 0) return "";
-  return fmt::format(" {} could not be judged (see the notes), so nothing is passed.",
-                     counted(validation.not_judged, "measurement"));
 }
 
 Fields<PhaseError> phase_fields() {
@@ -263,6 +151,7 @@ Fields<ErrorSummary> summary_fields(const Limits& limits) {
   return {
       {"group", key, &ErrorSummary::group, "group", as::words},
       {"runs", value, &ErrorSummary::runs, "runs", as::exact},
+      {"workloads", value, &ErrorSummary::workloads, "workloads", as::exact},
       {"repeats", value, &ErrorSummary::repeats, "trainings", as::exact},
       {"bias", value, &ErrorSummary::bias, "bias", as::signed_percent},
       {"median_abs", value, &ErrorSummary::median_abs, "median", as::percent},
@@ -339,6 +228,7 @@ Table records(const Validation& validation) {
       part_of<PhaseRow>(picked(run_fields(), {"synchronisation"}), run),
       part_of<PhaseRow>(schedule_fields(), run),
       {{"links", key, of_run(&RunValidation::links)},
+       {"build", key, of_run(&RunValidation::build)},
        {"t_iter_measured_low_s", value, of_run(&RunValidation::measured_low)},
        {"t_iter_measured_high_s", value, of_run(&RunValidation::measured_high)},
        {"bound_predicted", remark, of_run(&RunValidation::prediction, &model::Prediction::bound)},
@@ -369,6 +259,7 @@ Fields<RunValidation> run_validation_fields() {
       F::json("key", &RunValidation::key),
       F::json("run", run),
       F::json("links", via(&RunValidation::links, text_or_null)),
+      F::json("build", via(&RunValidation::build, text_or_null)),
       F::json("backend", &RunValidation::backend),
       F::json("repeats", &RunValidation::repeats),
       F::json("measured_t_iter_s", &RunValidation::measured),
@@ -395,26 +286,6 @@ Json validation_object(const Validation& validation, const Limits& limits) {
 }
 
 }  // namespace
-
-std::string errors_sentence(const Validation& validation, const Limits& limits) {
-  std::vector<std::string> clauses;
-  for_each_limit(validation, limits, [&](const ErrorSummary& summary, double limit) {
-    clauses.push_back(error_limit_clause(summary, limit));
-  });
-  return fmt::format("off by {}, median of {}.{}", fmt::join(clauses, " and "),
-                     counted(validation.summaries.front().repeats, "training"),
-                     noise_clause(validation, limits));
-}
-
-std::string verdict_sentence(const Validation& validation, const Limits& limits) {
-  std::string blames;
-  for_each_limit(validation, limits, [&](const ErrorSummary& summary, double limit) {
-    if (!passes(summary, limit)) blames += blame_clause(validation, summary);
-  });
-  return fmt::format("The predicted iteration time is {}{}{}{}",
-                     errors_sentence(validation, limits), blames, order_clause(validation, limits),
-                     not_judged_clause(validation));
-}
 
 Table runs_table(const Validation& validation) {
   using F = Field<RunValidation>;
@@ -466,8 +337,11 @@ Table errors_table(const Validation& validation, const Limits& limits) {
   Table table = table_of(filled(for_people(summary_fields(limits)), validation.summaries),
                          validation.summaries);
   table.title = "Error of the iteration by group, every training counted";
-  table.notes = {"bias is the median signed error; median, its interval and 90 % are of the absolute error",
+  table.notes = {"bias is the median signed error; median, its interval and 90 % are of the absolute "
+                 "error",
                  "runs are configurations (network, batch, ranks, schedule), each of some trainings",
+                 "the interval takes each workload (network, batch, precision, links and ranks) as "
+                 "one value, and 6 at least: its schedules resemble each other",
                  "naive: a model that says more ranks take as long as one, on the same runs"};
   for (const std::string& note : validation.notes) table.notes.push_back(note);
   return table;

@@ -16,6 +16,10 @@ Document validation_document(const Validation& validation, const Limits& limits)
 /// of 90 trainings.", and which of these noise may decide.
 std::string errors_sentence(const Validation& validation, const Limits& limits);
 
+/// " The limit of 0.90 is kept. 1 measurement could not be judged, …": all else that decides
+/// exit_code(); empty if nothing does.
+std::string further_outcomes(const Validation& validation, const Limits& limits);
+
 /// The same as a whole sentence, what is to blame if a limit is missed, and the order of schedules.
 std::string verdict_sentence(const Validation& validation, const Limits& limits);
 
