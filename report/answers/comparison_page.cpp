@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -21,7 +20,9 @@
 #include "core/base/units.hpp"
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
+#include "report/answers/comparison_names.hpp"
 #include "report/comparison/common_change.hpp"
+#include "report/comparison/comparison_table.hpp"
 #include "report/comparison/row_words.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/figure/waterfall.hpp"
@@ -43,79 +44,9 @@ struct ComparedRow {
   std::string method;
   bool judged = true;
   bool of_one_launch = false;  ///< of a side; unknown in answers of earlier versions
+  std::string held_by = {};    ///< "family", "place" or "rounding" where the verdict is withheld
   bool counted = true;         ///< by the verdict
 };
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(std::move(word));
-  return words;
-}
-
-/// The words of a training's name that others lack: "alexnet, batch 32, 2 ranks, bucketed".
-std::string training_name(const std::vector<std::string>& words) {
-  std::string network;
-  std::string rest;
-  const auto add = [&rest](const std::string& text) { rest += (rest.empty() ? "" : ", ") + text; };
-  for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    const std::string key = word.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (key == "network") {
-      network = value;
-    } else if (key == "ranks") {
-      add(value + (value == "1" ? " rank" : " ranks"));
-    } else if (key == "schedule" || key == "backend") {
-      add(value);
-    } else if (key != "ranks_on_node") {
-      add(value.empty() ? key : key + " " + value);
-    }
-  }
-  return network + (network.empty() || rest.empty() ? "" : ", ") + rest;
-}
-
-/// The words that all names of a benchmark have, by benchmark: their first word.
-using SharedWords = std::map<std::string, std::set<std::string>>;
-
-SharedWords shared_words(const std::vector<std::string>& names) {
-  SharedWords shared;
-  for (const std::string& name : names) {
-    const std::vector<std::string> words = words_of(name);
-    const std::set<std::string> present(words.begin(), words.end());
-    const auto [of, is_first] = shared.try_emplace(words.front(), present);
-    std::erase_if(of->second, [&](const std::string& word) { return !present.contains(word); });
-  }
-  // Where there are several benchmarks, each name keeps its own.
-  if (shared.size() > 1) {
-    for (auto& [benchmark, words] : shared) words.erase(benchmark);
-  }
-  return shared;
-}
-
-/// Names without the words that all of their benchmark have; whole names if nothing else is left.
-std::map<std::string, std::string> short_names(const std::vector<std::string>& names) {
-  const SharedWords shared = shared_words(names);
-  std::map<std::string, std::string> result;
-  for (const std::string& name : names) {
-    std::vector<std::string> words = words_of(name);
-    const std::set<std::string>& of_all = shared.at(words.front());
-    const bool training = words.front() == "e2e";
-    std::erase_if(words, [&](const std::string& word) { return of_all.contains(word); });
-    std::string rest = training ? training_name(words) : fmt::format("{}", fmt::join(words, " "));
-    result[name] = rest.empty() ? name : std::move(rest);
-  }
-  return result;
-}
-
-/// The key of a row, with its series unless that is a time. Throws ConfigError for a key without a
-/// word, since its first one names the benchmark.
-std::string full_name(const Json& row) {
-  const auto series = row.at("series").get<std::string>();
-  const auto key = row.at("key").get<std::string>();
-  if (words_of(key).empty()) throw ConfigError("the \"key\" of a row is empty");
-  return series == "time" || series == "t_iter" ? key : key + " " + series;
-}
 
 int urgency(const ComparedRow& row) {
   constexpr std::array<std::string_view, 5> order{"wrong", "regressed", "improved", "inconclusive",
@@ -127,32 +58,18 @@ double size_of(const ComparedRow& row) {
   return row.ratio > 0 ? std::abs(std::log(row.ratio)) : 0;
 }
 
-std::vector<std::string> full_names(const Json& answer) {
-  std::vector<std::string> names;
-  for (const Json& row : answer.at("rows")) names.push_back(full_name(row));
-  return names;
-}
-
-/// Short names by full_name().
-std::map<std::string, std::string> row_names(const Json& answer) {
-  return short_names(full_names(answer));
-}
-
 /// "A (results/old)"; "A" in answers of earlier versions, which do not name it.
 std::string side_of(const Json& answer, const char* key, const char* letter) {
   return side_name(letter, answer.value(key, letter));
 }
 
-/// Counts the judged rows of several launches; those of one launch, whose intervals are too narrow,
-/// only where they alone give the verdict.
+/// Counts the judged rows of several launches; all where these do not give the verdict.
 void choose_counted(const std::string& verdict, std::vector<ComparedRow>& rows) {
   const auto gives = [&verdict](const ComparedRow& row) {
     return row.counted && row.verdict == verdict;
   };
-  for (const bool of_one : {false, true}) {
-    for (ComparedRow& row : rows) row.counted = row.judged && row.of_one_launch == of_one;
-    if (std::ranges::any_of(rows, gives)) return;
-  }
+  for (ComparedRow& row : rows) row.counted = row.judged && !row.of_one_launch;
+  if (std::ranges::any_of(rows, gives)) return;
   for (ComparedRow& row : rows) row.counted = row.judged;
 }
 
@@ -166,6 +83,8 @@ std::vector<ComparedRow> compared_rows(const Json& answer) {
                     number_in(row, "ratio_low"), number_in(row, "ratio_high"),
                     row.at("verdict").get<std::string>(), row.at("method").get<std::string>(),
                     row.at("role").get<std::string>() == "judged", row.value("launches", 0) == 1});
+    const Json held = row.value("held_by", Json());  // absent in answers of earlier versions
+    if (held.is_string()) rows.back().held_by = held.get<std::string>();
   }
   choose_counted(answer.at("verdict").get<std::string>(), rows);
   std::ranges::stable_sort(rows, [](const ComparedRow& a, const ComparedRow& b) {
@@ -228,6 +147,58 @@ std::string withheld_because(const Json& answer) {
          answer.at("place_differences").at(0).get<std::string>();
 }
 
+/// Whether rows of one launch alone give the verdict.
+bool rests_on_one_launch(const Json& answer, const std::vector<ComparedRow>& rows) {
+  const auto verdict = answer.at("verdict").get<std::string>();
+  if (verdict != "regressed" && verdict != "improved") return false;
+  return std::ranges::none_of(rows, [&verdict](const ComparedRow& row) {
+    return row.judged && !row.of_one_launch && row.verdict == verdict;
+  });
+}
+
+/// Keys that could not be compared, for other reasons than a wrong answer.
+std::size_t not_compared(const Json& answer) {
+  const std::size_t all = answer.at("not_compared").size();
+  return all - std::min(all, answer.at("wrong").size());
+}
+
+/// The answer where the verdict is inconclusive, and its reasons.
+std::string open_verdict(const Json& answer, const std::vector<ComparedRow>& rows) {
+  const long long open = count_of(rows, "inconclusive");
+  const auto number = std::ranges::count_if(rows, &ComparedRow::counted);
+  if (open == 0) {
+    const std::string others = number == 0   ? "nothing else was measured in both"
+                               : number == 1 ? "the other did not regress"
+                                             : fmt::format("none of {} others regressed", number);
+    return fmt::format("Not known: {} could not be compared; {}.",
+                       counted(static_cast<long long>(not_compared(answer)), "measurement"),
+                       others);
+  }
+  const auto held = [&rows](std::string_view why) {
+    return std::ranges::count_if(
+        rows, [why](const ComparedRow& row) { return row.counted && row.held_by == why; });
+  };
+  const WithheldRows withheld{held("family"), held("rounding")};
+  const long long wide = open - withheld.by_family - withheld.by_rounding;
+  std::string reasons = withheld_text(withheld, answer.at("margin").get<double>(), "measurement");
+  if (wide == open || !answer.at("place_differences").empty()) {
+    reasons = ", since " + withheld_because(answer);
+  } else if (wide > 0) {
+    reasons += fmt::format(". {} {} too wide", counted(wide, "interval"), wide == 1 ? "is" : "are");
+  }
+  return fmt::format("Not known: {} of {} {} inconclusive{}.", open,
+                     counted(number, "measurement"), open == 1 ? "is" : "are", reasons);
+}
+
+/// " Not counted: 2 not compared, 12 not measured in B."
+std::string not_counted(const Json& answer, const std::vector<ComparedRow>& rows) {
+  const bool is_in_verdict =
+      answer.at("verdict") == "inconclusive" && count_of(rows, "inconclusive") == 0;
+  const std::string text = left_out_text(0, is_in_verdict ? 0 : not_compared(answer),
+                                         answer.at("missing").size());
+  return text.empty() ? "" : fmt::format(" Not counted: {}.", text);
+}
+
 /// The answer by the rows that it counts.
 std::string counted_verdict(const Json& answer, const std::vector<ComparedRow>& rows) {
   const auto verdict = answer.at("verdict").get<std::string>();
@@ -238,6 +209,7 @@ std::string counted_verdict(const Json& answer, const std::vector<ComparedRow>& 
                        counted(std::ssize(answer.at("wrong")), "answer") +
                            (answer.at("wrong").size() == 1 ? " differs" : " differ"));
   }
+  const bool is_of_one = rests_on_one_launch(answer, rows);
   if (is_common(answer, rows)) {
     const std::string_view answers = verdict == "regressed"      ? "Yes, but maybe by the machine"
                                      : verdict == "inconclusive" ? "Not known"
@@ -245,16 +217,17 @@ std::string counted_verdict(const Json& answer, const std::vector<ComparedRow>& 
     return fmt::format("{}: {}.", answers, common_sentence(*common_of(answer, rows)));
   }
   if (const ComparedRow* worst = first_of(rows, "regressed"); worst != nullptr) {
-    return fmt::format("Yes: {} of {} regressed in {}, most of all {}.",
+    return fmt::format("{}: {} of {} regressed in {}, most of all {}.",
+                       is_of_one ? "Maybe, if one launch is enough" : "Yes",
                        count_of(rows, "regressed"), all, side_of(answer, "b", "B"),
                        change_text(*worst));
   }
   if (verdict == "inconclusive") {
-    return fmt::format("Not known: {} of {} are inconclusive, since {}.",
-                       count_of(rows, "inconclusive"), all, withheld_because(answer));
+    return open_verdict(answer, rows);
   }
   if (const ComparedRow* best = first_of(rows, "improved"); best != nullptr) {
-    return fmt::format("No: {} of {} improved in {}, most of all {}.", count_of(rows, "improved"),
+    return fmt::format("No{}: {} of {} improved in {}, most of all {}.",
+                       is_of_one ? ", if one launch is enough" : "", count_of(rows, "improved"),
                        all, side_of(answer, "b", "B"), change_text(*best));
   }
   return fmt::format("No: none of {} changed by {} or more.", all,
@@ -283,14 +256,16 @@ std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow
                        different_environments(changed));
   }
   text += counted_verdict(answer, rows);
-  return text + launches_text(rows);
+  return text + not_counted(answer, rows) + launches_text(rows);
 }
 
 Tone tone_of_answer(const Json& answer, const std::vector<ComparedRow>& rows) {
   const auto verdict = answer.at("verdict").get<std::string>();
-  if (verdict != "wrong" && is_common(answer, rows)) return Tone::caution;
+  const bool is_doubtful = is_common(answer, rows) || rests_on_one_launch(answer, rows);
+  if (verdict != "wrong" && is_doubtful) return Tone::caution;
   if (verdict == "wrong" || verdict == "regressed") return Tone::bad;
-  return verdict == "inconclusive" ? Tone::caution : Tone::good;
+  const bool is_partial = !answer.at("missing").empty();
+  return verdict == "inconclusive" || is_partial ? Tone::caution : Tone::good;
 }
 
 Tile count_tile(const std::vector<ComparedRow>& rows, const char* name, std::string_view verdict,

@@ -48,6 +48,17 @@ std::string_view role_name(const Comparison& row) {
   return row.role == SeriesRole::judged ? "judged" : "detail";
 }
 
+Json held_by(const Comparison& row) {
+  using enum Comparison::Held;
+  switch (row.held) {
+    case no: return nullptr;
+    case by_family: return "family";
+    case by_place: return "place";
+    case by_rounding: return "rounding";
+  }
+  return nullptr;
+}
+
 std::vector<std::string> verdict_words() {
   std::vector<std::string> words;
   for (const Verdict each : {Verdict::improved, Verdict::unchanged, Verdict::regressed,
@@ -92,6 +103,7 @@ Fields<Comparison> comparison_fields(const RowWords& words = RowWords({})) {
       {"role", key, role_name},
       {"method", remark, &Comparison::method, "from", as::words},
       F::json("launches", &Comparison::launches),
+      F::json("held_by", held_by),
   };
   std::ranges::find(fields, "verdict", &F::key)->states = verdict_words();
   return fields;
@@ -223,17 +235,12 @@ std::string counts_of(const ComparisonReport& report, bool (*of_these)(const Com
   return text;
 }
 
-/// Keys that the counts of rows do not include; empty if there are none.
+/// ", 2 not compared": keys that the counts of rows do not include.
 std::string left_out(const ComparisonReport& report) {
-  std::string text;
-  const auto add = [&text](std::size_t number, const char* what) {
-    if (number > 0) text += fmt::format(", {} {}", number, what);
-  };
   const std::size_t wrong = not_compared_lines(report, Verdict::wrong).size();
-  add(wrong, "wrong in B");
-  add(report.not_compared.size() - wrong, "not compared");
-  add(report.missing.size(), "not measured in B");
-  return text;
+  const std::string text =
+      left_out_text(wrong, report.not_compared.size() - wrong, report.missing.size());
+  return text.empty() ? "" : ", " + text;
 }
 
 long long held(const ComparisonReport& report, Comparison::Held why) {
@@ -244,16 +251,9 @@ long long held(const ComparisonReport& report, Comparison::Held why) {
 
 /// Why verdicts of rows are withheld although their intervals have one.
 std::string held_back(const ComparisonReport& report) {
-  std::string text;
-  if (const long long rows = held(report, Comparison::Held::by_family); rows > 0) {
-    text += fmt::format(". {} may differ by chance among so many: measure more repeats",
-                        counted(rows, "row"));
-  }
-  if (const long long rows = held(report, Comparison::Held::by_rounding); rows > 0) {
-    text += fmt::format(". {} printed with too few digits to see changes of {}",
-                        rows == 1 ? "1 row is" : fmt::format("{} rows are", rows),
-                        percent(report.margin));
-  }
+  std::string text = withheld_text({held(report, Comparison::Held::by_family),
+                                    held(report, Comparison::Held::by_rounding)},
+                                   report.margin, "row");
   if (!report.place_differences.empty()) {
     text += fmt::format(
         ". A and B were measured at different places ({}), which says nothing of versions: "
@@ -408,6 +408,31 @@ Json comparison_object(const ComparisonReport& report) {
 }
 
 }  // namespace
+
+std::string withheld_text(const WithheldRows& rows, double margin, const std::string& noun) {
+  std::string text;
+  if (rows.by_family > 0) {
+    text += fmt::format(". {} may differ by chance among so many: measure more repeats",
+                        counted(rows.by_family, noun));
+  }
+  if (rows.by_rounding > 0) {
+    text += fmt::format(". {} {} printed with too few digits to see changes of {}",
+                        counted(rows.by_rounding, noun), rows.by_rounding == 1 ? "is" : "are",
+                        percent(margin));
+  }
+  return text;
+}
+
+std::string left_out_text(std::size_t wrong, std::size_t not_compared, std::size_t missing) {
+  std::string text;
+  const auto add = [&text](std::size_t number, const char* what) {
+    if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number, what);
+  };
+  add(wrong, "wrong in B");
+  add(not_compared, "not compared");
+  add(missing, "not measured in B");
+  return text;
+}
 
 Document comparison_document(const ComparisonReport& report) {
   Document document;

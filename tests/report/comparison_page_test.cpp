@@ -97,6 +97,60 @@ TEST(ComparisonPage, SaysThatOneChangeExplainsAllRows) {
   EXPECT_TRUE(contains(page.figures.front().svg, ">change in time of an iteration (+ = worse)<"));
 }
 
+/// A convolution of so many launches, which takes so many seconds in each sample.
+ResultFile convolution(const std::string& layer, int launches, double seconds) {
+  std::vector<Measurement> rows;
+  for (int repeat = 0; repeat < launches; ++repeat) {
+    rows.push_back(samples::timed("conv", {{"layer", layer}, {"repeat", std::to_string(repeat)}},
+                                  std::vector<double>(10, seconds * (1 + 1e-4 * repeat))));
+  }
+  return samples::file("conv", std::move(rows));
+}
+
+Page page_of(const std::vector<ResultFile>& a, const std::vector<ResultFile>& b) {
+  return comparison_page(comparison_document(compare(a, b, 0.02)).json(), "comparison.json").page;
+}
+
+TEST(ComparisonPage, CountsAllRowsWhereOneLaunchAloneRegressed) {
+  std::vector<ResultFile> a{convolution("x", 5, 1), convolution("y", 5, 1), convolution("z", 1, 1)};
+  std::vector<ResultFile> b = a;
+  b.back() = convolution("z", 1, 2);
+  const Page page = page_of(a, b);
+  EXPECT_TRUE(page.verdict.starts_with("Maybe, if one launch is enough: 1 of 3 measurements "))
+      << page.verdict;
+  EXPECT_EQ(page.tone, Tone::caution);
+  EXPECT_EQ(page.tiles.front().value, "1 of 3");
+}
+
+TEST(ComparisonPage, NamesWhatItDoesNotCount) {
+  const std::vector<ResultFile> b{convolution("x", 5, 1)};
+  std::vector<ResultFile> a = b;
+  a.push_back(convolution("y", 5, 1));
+  a.push_back(convolution("z", 5, 1));
+  const Page page = page_of(a, b);
+  EXPECT_EQ(page.verdict,
+            "No: none of 1 measurement changed by 2.0 % or more. Not counted: 2 not measured in "
+            "B.");
+  EXPECT_EQ(page.tone, Tone::caution);
+}
+
+TEST(ComparisonPage, GivesTheReasonOfAnOpenVerdict) {
+  std::vector<ResultFile> a{convolution("x", 5, 1), convolution("y", 5, 1)};
+  std::vector<ResultFile> b = a;
+  for (Measurement& row : b.back().measurements) row.status = Status::interrupted;
+  EXPECT_EQ(page_of(a, b).verdict,
+            "Not known: 1 measurement could not be compared; the other did not regress.");
+  ComparisonReport report = compare(a, a, 0.02);
+  report.verdict = regression::Verdict::inconclusive;
+  for (Comparison& row : report.rows) row.verdict = regression::Verdict::inconclusive;
+  report.rows.front().held = Comparison::Held::by_family;
+  const Document document = comparison_document(report);
+  EXPECT_EQ(comparison_page(document.json(), "comparison.json").page.verdict,
+            "Not known: 2 of 2 measurements are inconclusive. 1 measurement may differ by chance "
+            "among so many: measure more repeats. 1 interval is too wide.");
+  EXPECT_TRUE(contains(document.lead, ". 1 row may differ by chance among so many"));
+}
+
 TEST(ComparisonPage, SaysThatNothingChanged) {
   const Page page = compared(0.5, 0.5);
   EXPECT_EQ(page.verdict, "No: none of 1 measurement changed by 2.0 % or more.");
