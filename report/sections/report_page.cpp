@@ -64,9 +64,11 @@ Tile blame_tile(const Validation& validation) {
 
 /// The numbers of trainings and of configurations, which the rest of the page counts.
 Tile measured_tile(const Validation& validation) {
+  const bool has_builds = !validation.runs.front().build.empty();
   return {"Measured", counted(validation.summaries.front().repeats, "training"),
-          fmt::format("of {}: network, batch, ranks and schedule",
-                      counted(std::ssize(validation.runs), "configuration")),
+          fmt::format("of {}: network, batch, ranks{} schedule{}",
+                      counted(std::ssize(validation.runs), "configuration"),
+                      has_builds ? "," : " and", has_builds ? " and build" : ""),
           Tone::plain};
 }
 

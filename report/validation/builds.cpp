@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.hpp"
+#include "core/text/numbers.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -94,8 +95,10 @@ Builds builds_of(std::span<const ResultFile> results) {
     builds.of_files[i] = fmt::format("build {}", at + 1);
   }
   for (std::size_t i = 0; i < known.size(); ++i) {
-    builds.notes.push_back(fmt::format("build {}: {} ({})", i + 1, described(known[i]),
-                                       fmt::join(files[i], ", ")));
+    const std::size_t more = files[i].size() - 1;
+    builds.notes.push_back(fmt::format(
+        "build {}: {} ({}{})", i + 1, described(known[i]), files[i].front(),
+        more == 0 ? "" : " and " + counted(static_cast<long long>(more), "further file")));
   }
   return builds;
 }

@@ -17,7 +17,8 @@ void refuse_several_processors(std::span<const ResultFile> results);
 struct Builds {
   /// "build 2", one for each result file; empty where all trainings are of one build.
   std::vector<std::string> of_files;
-  /// "build 2: commit abc, compiler flags -O2 (later.jsonl)": all that differs, and which files.
+  /// "build 2: commit abc, compiler flags -O2 (later.jsonl and 2 further files)": all that
+  /// differs, and where.
   std::vector<std::string> notes;
 };
 

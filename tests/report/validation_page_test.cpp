@@ -97,6 +97,8 @@ TEST(Validate, JudgesBuildsApartAndNamesAllDifferences) {
   EXPECT_TRUE(contains(both.notes.back(), "build 2: commit new, compiler flags -O3 "));
   EXPECT_TRUE(contains(both.notes.back(), "(later.jsonl)"));
   EXPECT_EQ(both.summaries.back().group, "build 2");
+  EXPECT_EQ(page_of(both, {}).tiles.back().detail,
+            "of 4 configurations: network, batch, ranks, schedule and build");
   const Table table = runs_table(both);
   EXPECT_EQ(table.columns.at(5).heading, "build");
 }
