@@ -254,7 +254,7 @@ std::vector<NextStep> steps_of_validation(ExitCode verdict, bool is_certain,
                      fmt::format("dlscale predict --network resnet50 --machine {} --ranks 1..64:x2",
                                  shell_word(machine))});
   } else if (verdict == ExitCode::inconclusive) {
-    steps.push_back({"Measure what could not be judged, which the warnings name:",
+    steps.push_back({"Measure what could not be judged:",
                      "dlscale bench e2e --network NETWORK --ranks RANKS -o again.jsonl",
                      {"NETWORK", "RANKS"}});
   } else {

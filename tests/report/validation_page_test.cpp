@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "report/figure/figures.hpp"
 #include "report/sections/report.hpp"
 #include "report/validation/validate.hpp"
 #include "report/validation/validation_table.hpp"
@@ -99,6 +100,9 @@ TEST(Validate, JudgesBuildsApartAndNamesAllDifferences) {
   EXPECT_EQ(both.summaries.back().group, "build 2");
   EXPECT_EQ(page_of(both, {}).tiles.back().detail,
             "of 4 configurations: network, batch, ranks, schedule and build");
+  const auto bars = figure::phase_bars(both);
+  ASSERT_TRUE(bars);
+  EXPECT_TRUE(contains(bars->svg, "wait_free, build 2: off by "));
   const Table table = runs_table(both);
   EXPECT_EQ(table.columns.at(5).heading, "build");
 }
