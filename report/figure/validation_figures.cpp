@@ -38,8 +38,8 @@ void append_run(std::vector<StackedBar>& bars, const RunValidation& run) {
   const std::string group =
       fmt::format("{}, batch {}, {}, {}{}: off by {}, {}{}", run.run.network, run.run.batch,
                   counted(run.run.ranks, "rank"), schedule_text(run.run),
-                  run.build.empty() ? "" : ", " + run.build, percent(run.median_abs()), run.repeats > 1 ? "median of " : "",
-                  counted(run.repeats, "training"));
+                  run.build.empty() ? "" : ", " + run.build, percent(run.median_abs()),
+                  run.repeats > 1 ? "median of " : "", counted(run.repeats, "training"));
   bars.push_back({"predicted", group, phase_parts(run, &PhaseError::predicted),
                   in_seconds(run.prediction.low), in_seconds(run.prediction.high), "",
                   run.iteration().predicted.si()});

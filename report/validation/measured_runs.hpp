@@ -13,7 +13,8 @@
 
 namespace dlscale::report {
 
-/// All repeats of one training run by one build over the same links, as measured by benchmark "e2e".
+/// All repeats of one training run by one build over the same links, as measured by benchmark
+/// "e2e".
 struct MeasuredRun {
   std::string key;  ///< key of the measurements, without `repeat`
   std::map<std::string, std::string> axes;

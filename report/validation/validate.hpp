@@ -130,9 +130,9 @@ struct Validation {
 
 /// Compares predictions of `machine` with measured "e2e" results. Throws ConfigError if there are
 /// none, if they are of several processors, or if a file with "e2e" results is among the machine's
-/// sources. Runs of several builds are judged apart and noted. A run is not judged if its configuration no longer
-/// describes its network (network_objection()). Runs on another processor, host, backend or library
-/// than the machine's are judged and noted.
+/// sources. Runs of several builds are judged apart and noted. A run is not judged if its
+/// configuration no longer describes its network (network_objection()). Runs on another processor,
+/// host, backend or library than the machine's are judged and noted.
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results);
 
 /// The same for any predictor.

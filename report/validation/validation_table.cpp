@@ -337,12 +337,12 @@ Table errors_table(const Validation& validation, const Limits& limits) {
   Table table = table_of(filled(for_people(summary_fields(limits)), validation.summaries),
                          validation.summaries);
   table.title = "Error of the iteration by group, every training counted";
-  table.notes = {"bias is the median signed error; median, its interval and 90 % are of the absolute "
-                 "error",
-                 "runs are configurations (network, batch, ranks, schedule), each of some trainings",
-                 "the interval takes each workload (network, batch, precision, links and ranks) as "
-                 "one value, and 6 at least: its schedules resemble each other",
-                 "naive: a model that says more ranks take as long as one, on the same runs"};
+  table.notes = {
+      "bias is the median signed error; median, its interval and 90 % are of the absolute error",
+      "runs are configurations (network, batch, ranks, schedule), each of some trainings",
+      "the interval takes each workload (network, batch, precision, links and ranks) as one value, "
+      "and 6 at least: its schedules resemble each other",
+      "naive: a model that says more ranks take as long as one, on the same runs"};
   for (const std::string& note : validation.notes) table.notes.push_back(note);
   return table;
 }

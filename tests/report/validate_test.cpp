@@ -300,7 +300,7 @@ TEST(Validate, RefusesRunsOfDifferentProcessors) {
     static_cast<void>(validate(fixed_prediction, files));
     FAIL() << "two processors in one validation";
   } catch (const ConfigError& error) {
-    EXPECT_TRUE(contains(error.what(), "of 2 processors (Sample CPU in results/e2e.jsonl; another "))
+    EXPECT_TRUE(contains(error.what(), "2 processors (Sample CPU in results/e2e.jsonl; another "))
         << error.what();
     EXPECT_TRUE(contains(error.what(), "compare one with the other")) << error.what();
   }
