@@ -115,8 +115,8 @@ class AnswerOrder(ProgramTest):
         self.assertIn("micro_batch=1", cure[cure.index("--parallel") + 1])
         self.assertIn("it fits the memory", " ".join(self.ask(cure).split()))
         self.assertEqual(search[0], "plan")
-        search, speed = self.commands(self.ask([*cure, "--memory"]))  # with room
-        self.assertEqual((search[0], speed[0]), ("plan", "predict"))
+        speed, search = self.commands(self.ask([*cure, "--memory"]))  # with room
+        self.assertEqual((speed[0], search[0]), ("predict", "plan"))
 
     def test_an_explanation_offers_ranks_that_show_how_it_scales(self):
         for ranks, offered in ((8, "1..8:x2"), (12, "1,12"), ("2,8", "2,8"), (1, None)):
