@@ -73,43 +73,71 @@ std::string doubt_of(const GateReport& gate) {
   return fmt::format("the machine was unsteady in {}", counted(gate.set_aside, "round"));
 }
 
+/// "; the new version did not measure 3 metrics of the base", or nothing.
+std::string missing_clause(const GateReport& gate) {
+  if (gate.missing.empty()) return "";
+  return fmt::format("; the new version did not measure {} of the base",
+                     counted(std::ssize(gate.missing), "metric"));
+}
+
 /// The verdict where some metric may have regressed and none has for sure.
 std::string open_verdict(const GateReport& gate) {
   const std::string margin = percent(least_margin(gate));
+  const std::string missing = missing_clause(gate);
   if (gate.metrics.size() == 1) {
     const GateMetric& metric = gate.metrics.front();
+    const std::string interval = metric.ratio_low || metric.ratio_high
+                                     ? interval_of(gate, metric)
+                                     : "too few rounds for an interval";
     return fmt::format(
-        "Not known yet: {} changed by {} ({}), and {} or more would be a regression.",
-        metric_name(metric), signed_percent(metric.ratio - 1), interval_of(gate, metric), margin);
+        "Not known yet: {} changed by {} ({}), and {} or more would be a regression{}.",
+        metric_name(metric), signed_percent(metric.ratio - 1), interval, margin, missing);
   }
   return fmt::format(
       "Not known yet: none of {} has regressed for sure, but {} may have, by {} or "
-      "more.",
-      all_metrics(gate), count_of(gate, Verdict::inconclusive), margin);
+      "more{}.",
+      all_metrics(gate), count_of(gate, Verdict::inconclusive), margin, missing);
+}
+
+/// "2.0 %", or "1.0 % to 8.0 %": the margins that the metrics were cleared of.
+std::string cleared_margins(const GateReport& gate) {
+  const auto [least, most] = std::ranges::minmax(gate.metrics, {}, &GateMetric::margin);
+  const std::string low = percent(least.margin);
+  const std::string high = percent(most.margin);
+  return low == high ? high : fmt::format("its margin ({} to {})", low, high);
+}
+
+
+/// The verdict where no metric may have regressed.
+std::string cleared_verdict(const GateReport& gate) {
+  const std::string missing = missing_clause(gate);
+  if (count_of(gate, Verdict::improved) > 0) {
+    return fmt::format("No: nothing regressed, and {}{}.", moved(gate, Verdict::improved), missing);
+  }
+  const std::string margins = cleared_margins(gate);
+  if (gate.metrics.size() > 1) {
+    return fmt::format("No: none of {} regressed by {} or more{}.", all_metrics(gate), margins,
+                       missing);
+  }
+  const GateMetric& metric = gate.metrics.front();
+  return fmt::format("No: {} did not regress by {} or more ({}){}.", metric_name(metric), margins,
+                     interval_of(gate, metric), missing);
 }
 
 std::string verdict_of(const GateReport& gate) {
   if (!is_trusted(gate)) return fmt::format("Not known: {}.", doubt_of(gate));
   if (gate.metrics.empty()) return "Not known: nothing was measured in common.";
   if (count_of(gate, Verdict::regressed) > 0) {
-    return fmt::format("Yes: {}.", moved(gate, Verdict::regressed));
+    return fmt::format("Yes: {}{}.", moved(gate, Verdict::regressed), missing_clause(gate));
   }
   if (count_of(gate, Verdict::inconclusive) > 0) return open_verdict(gate);
-  if (count_of(gate, Verdict::improved) > 0) {
-    return fmt::format("No: nothing regressed, and {}.", moved(gate, Verdict::improved));
-  }
-  const std::string margin = percent(least_margin(gate));
-  if (gate.metrics.size() > 1) {
-    return fmt::format("No: none of {} regressed by {} or more.", all_metrics(gate), margin);
-  }
-  const GateMetric& metric = gate.metrics.front();
-  return fmt::format("No: {} did not regress by {} or more ({}).", metric_name(metric), margin,
-                     interval_of(gate, metric));
+  return cleared_verdict(gate);
 }
 
 Tone tone_of_gate(const GateReport& gate) {
   if (!is_trusted(gate) || gate.verdict == Verdict::inconclusive) return Tone::caution;
-  return gate.verdict == Verdict::regressed ? Tone::bad : Tone::good;
+  if (gate.verdict == Verdict::regressed) return Tone::bad;
+  return gate.missing.empty() ? Tone::good : Tone::caution;
 }
 
 Tone tone_of_change(const GateMetric& metric) {
@@ -171,6 +199,10 @@ Tile rounds_tile(const GateReport& gate) {
 std::vector<Tile> tiles_of(const GateReport& gate) {
   std::vector<Tile> tiles = gate.metrics.size() == 1 ? tiles_of_one(gate, gate.metrics.front())
                                                      : count_tiles(gate);
+  if (!gate.missing.empty()) {
+    tiles.push_back({"Not measured in the new version", std::to_string(gate.missing.size()),
+                     "metrics that the base has", Tone::caution});
+  }
   if (const auto smallest = smallest_changes(gate)) {
     const std::string least = percent(smallest->median);
     const std::string most = percent(smallest->most);

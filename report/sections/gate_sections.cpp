@@ -377,7 +377,14 @@ std::vector<Section> gate_sections(const GateReport& gate) {
   if (Table table = changes_table(gate); !table.rows.empty()) {
     changes.blocks.emplace_back(std::move(table));
   } else {
-    changes.blocks.emplace_back(Paragraph{"No metric changed by more than the margin."});
+    const bool all_cleared =
+        is_trusted(gate) && !gate.metrics.empty() &&
+        std::ranges::all_of(gate.metrics, [](const GateMetric& metric) {
+          return metric.verdict == Verdict::not_regressed;
+        });
+    changes.blocks.emplace_back(
+        Paragraph{all_cleared ? "No metric regressed by its margin or more."
+                              : "No metric is known to have changed by its margin or more."});
   }
   changes.blocks.emplace_back(FigureSlot{"paired"});
   const char* title = is_trusted(gate) ? "Inconclusive: more rounds would tell" : "Inconclusive";

@@ -44,6 +44,45 @@ TEST(GatePage, SaysOfAnOpenGateWhatIsStillPossible) {
             "more.");
 }
 
+TEST(GatePage, StatesTheMarginThatMetricsWereClearedOf) {
+  GateReport gate = of_one_metric(Verdict::not_regressed);
+  gate.margin_of_noise = true;
+  gate.metrics[0].margin = gate.margin = 0.08;
+  EXPECT_TRUE(gate_page(gate).verdict.starts_with("No: conv batch=1 did not regress by 8.0 % or"));
+  gate.metrics.push_back(gate.metrics[0]);
+  gate.metrics[1].margin = 0.01;
+  EXPECT_EQ(gate_page(gate).verdict,
+            "No: none of 2 metrics regressed by its margin (1.0 % to 8.0 %) or more.");
+}
+
+TEST(GatePage, SaysWhatTheNewVersionDidNotMeasure) {
+  GateReport gate = of_one_metric(Verdict::not_regressed);
+  gate.missing = {{"copy", "time", "s"}, {"triad", "time", "s"}};
+  const Page page = gate_page(gate);
+  EXPECT_TRUE(page.verdict.ends_with("; the new version did not measure 2 metrics of the base."))
+      << page.verdict;
+  EXPECT_EQ(page.tone, Tone::caution);
+  ASSERT_EQ(page.tiles.size(), 6U);
+  EXPECT_EQ(page.tiles[3].name, "Not measured in the new version");
+  EXPECT_EQ(page.tiles[3].value, "2");
+}
+
+TEST(GatePage, SaysThatNothingIsKnownToHaveChangedWhereMetricsAreOpen) {
+  const auto says = [](const GateReport& gate) {
+    const Page page = gate_page(gate);
+    return std::get<Paragraph>(page.sections.front().blocks.at(1)).text;
+  };
+  EXPECT_EQ(says(of_one_metric(Verdict::not_regressed)),
+            "No metric regressed by its margin or more.");
+  GateReport open = of_one_metric(Verdict::inconclusive);
+  EXPECT_EQ(says(open), "No metric is known to have changed by its margin or more.");
+  open.metrics[0].ratio_low.reset();
+  open.metrics[0].ratio_high.reset();
+  EXPECT_EQ(gate_page(open).verdict,
+            "Not known yet: conv batch=1 changed by +6.0 % (too few rounds for an interval), and "
+            "1.0 % or more would be a regression.");
+}
+
 TEST(GatePage, OfOneMetricShowsBothVersionsInPlaceOfCounts) {
   const std::vector<Tile> tiles = gate_page(of_one_metric(Verdict::regressed)).tiles;
   ASSERT_EQ(tiles.size(), 5U);

@@ -330,7 +330,8 @@ TEST(GateSections, OfAGateWithoutMetricsSayThatNothingChanged) {
   GateReport gate = samples::gate();
   gate.metrics.clear();
   EXPECT_TRUE(gate_figures(gate).empty());
-  EXPECT_TRUE(contains(html(gate_page(gate)), "No metric changed by more than the margin."));
+  EXPECT_TRUE(contains(html(gate_page(gate)),
+                       "No metric is known to have changed by its margin or more."));
 }
 
 }  // namespace
