@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -75,7 +76,7 @@ std::string with_option(std::vector<std::string> line, const std::string& option
   std::erase(line, "--resume");
   std::erase_if(line, [&](const std::string& word) { return word.starts_with(option + "="); });
   if (const auto at = std::ranges::find(line, option); at != line.end()) {
-    line.erase(at, std::min(at + 2, line.end()));
+    line.erase(at, std::ranges::next(at, 2, line.end()));
   }
   line.insert(line.end(), {option, value});
   return shell_line(line);
