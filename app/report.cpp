@@ -409,6 +409,7 @@ ExitCode write_report(const ReportOptions& options) {
         "nothing to report on was named. Name result files and folders, the result of a gate, or a "
         "history with --history.");
   }
+  refuse_history_folders(options.results);
   if (!std::ranges::all_of(options.results, &std::string::empty, gate_file)) {
     refuse_history(options, "the page of a gate");
     return write_gate_report(options);

@@ -4,6 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -162,6 +165,17 @@ report::HistoryCommands history_commands(const std::string& store) {
                                commit, shell_word(store), state);
           },
           "dlscale doctor"};
+}
+
+void refuse_history_folders(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::ifstream format(std::filesystem::path(path) / "format.json");
+    const std::string text(std::istreambuf_iterator<char>(format), {});
+    if (text.find("\"dlscale.history\"") == std::string::npos) continue;
+    throw ConfigError(fmt::format(
+        "{} is a history, not results. For its page write dlscale report --history {}.",
+        escape_for_terminal(path), escape_for_terminal(shell_word(path))));
+  }
 }
 
 }  // namespace dlscale::app

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "regression/check/check.hpp"
 #include "regression/history/store.hpp"
@@ -33,6 +34,9 @@ struct HistoryRules {
 
 /// The commands that a reader of an answer about this history may run.
 report::HistoryCommands history_commands(const std::string& store);
+
+/// Throws ConfigError, which says what to type, if one of these paths of results is a history.
+void refuse_history_folders(const std::vector<std::string>& paths);
 
 /// Subcommands with their own source files.
 void declare_history_add(CLI::App& verb, ExitCode& result);

@@ -347,6 +347,9 @@ class Histories(Report):
         self.assert_refused(self.report(self.results, "--name", "gemm"), 2, "--name")
         self.assert_refused(self.report(self.results, "--history", self.folder / "nowhere"), 2, "is empty")
 
+    def test_a_history_without_its_option_is_refused_with_what_to_type(self):
+        self.assert_refused(self.report(self.store), 2, f"For its page write dlscale report --history {self.store}")
+
     def test_a_history_alone_has_a_page(self):
         made = self.report("--history", self.store, "--format", "json")
         self.assertEqual(made.returncode, 0, made.stderr)
