@@ -154,6 +154,17 @@ bool is_unfinished(const report::SuiteRecord& suite) {
   });
 }
 
+/// The benchmark of the first row with this verdict; that of trainings if no row names one.
+std::string benchmark_of(const Json& answer, const std::string& verdict) {
+  for (const Json& row : answer.at("rows")) {
+    const auto key = row.at("key").get<std::string>();
+    if (row.at("verdict") == verdict && key.find(' ') != std::string::npos) {
+      return key.substr(0, key.find(' '));
+    }
+  }
+  return "e2e";
+}
+
 }  // namespace
 
 std::vector<NextStep> steps_of_comparison(const Json& answer) {
@@ -176,7 +187,8 @@ std::vector<NextStep> steps_of_comparison(const Json& answer) {
   } else if (is_common || verdict == "regressed" || verdict == "inconclusive") {
     steps.push_back({is_common ? "Tell a slower machine from a slower version by interleaved runs:"
                                : "Decide by interleaved runs of both versions:",
-                     "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench e2e",
+                     "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench " +
+                         benchmark_of(answer, verdict),
                      {"BUILD_A", "BUILD_B"}});
   }
   const Json& trainings = answer.at("attributions");

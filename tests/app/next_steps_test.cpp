@@ -84,6 +84,20 @@ TEST(StepsOfGate, RunAsManyRoundsAsMayDecideIfTheyAreFew) {
                                              "dlscale noise --minutes 10 -o noise"));
 }
 
+TEST(StepsOfUnstable, ReplaceAnOptionThatLacksItsValue) {
+  const std::vector<std::string> line{"./dlscale", "bench", "gemm", "--max-time"};
+  EXPECT_THAT(commands_of(steps_of_unstable(1, 1, line, {{"max_time", "0.5"}})),
+              ElementsAre("dlscale doctor", "dlscale bench gemm --max-time 1"));
+}
+
+TEST(StepsOfComparison, GateTheBenchmarkThatChanged) {
+  const auto answer = report::Json::parse(
+      R"({"verdict": "regressed", "place_differences": [], "attributions": [], "rows": [
+          {"key": "e2e network=tiny", "verdict": "unchanged"},
+          {"key": "conv batch=1", "verdict": "regressed"}]})");
+  EXPECT_THAT(commands_of(steps_of_comparison(answer)).front(), testing::EndsWith("-- bench conv"));
+}
+
 TEST(StepsOfUnstable, MeasureAgainForTwiceTheTimeAndDoNotGoOn) {
   const std::vector<std::string> line{"./dlscale",  "bench", "gemm", "--resume",
                                       "--max-time", "0.5",   "-o",   "a b.jsonl"};
