@@ -257,18 +257,21 @@ std::vector<NextStep> steps_of_validation(ExitCode verdict, bool is_certain,
                                           std::span<const ResultFile> files) {
   const std::string folders = shell_line(results);
   std::vector<NextStep> steps;
+  const NextStep again{is_certain ? "Measure what could not be judged:"
+                                  : "Then add trainings, of other networks too:",
+                       "dlscale bench e2e --network NETWORK --ranks RANKS -o again.jsonl",
+                       {"NETWORK", "RANKS"}};
   if (!is_certain) {
-    steps.push_back({"More or steadier trainings would decide it. See what makes this machine noisy:",
-                     "dlscale doctor"});
+    return {{"More or steadier trainings would decide it. See what makes this machine noisy:",
+             "dlscale doctor"},
+            again};
   }
   if (verdict == ExitCode::ok) {
     steps.push_back({"Predict other networks, batches and numbers of ranks by the same machine:",
                      fmt::format("dlscale predict --network resnet50 --machine {} --ranks 1..64:x2",
                                  shell_word(machine))});
   } else if (verdict == ExitCode::inconclusive) {
-    steps.push_back({"Measure what could not be judged:",
-                     "dlscale bench e2e --network NETWORK --ranks RANKS -o again.jsonl",
-                     {"NETWORK", "RANKS"}});
+    steps.push_back(again);
   } else {
     steps.push_back({"Fit a machine anew to these results:", fit_command(folders, files)});
   }

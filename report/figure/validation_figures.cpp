@@ -11,6 +11,7 @@
 #include "report/figure/figures.hpp"
 #include "report/figure/speedup_lines.hpp"
 #include "report/figure/stacked_bars.hpp"
+#include "report/table/interval.hpp"
 #include "report/table/run_words.hpp"
 
 namespace dlscale::report::figure {
@@ -33,13 +34,26 @@ std::optional<double> in_seconds(std::optional<Seconds> time) {
   return time ? std::optional(time->si()) : std::nullopt;
 }
 
+/// Error of the predicted iteration against the median measured one, which the bars show.
+double shown_error(const RunValidation& run) {
+  return run.iteration().predicted / run.iteration().measured - 1;
+}
+
+/// "-8.2 % (5 trainings: -31.0 % to +13.3 %)".
+std::string error_text(const RunValidation& run) {
+  const std::string text = signed_percent(shown_error(run));
+  if (run.errors.size() < 2) return text;
+  const auto [least, most] = std::ranges::minmax(run.errors);
+  return fmt::format("{} ({}: {})", text, counted(run.repeats, "training"),
+                     from_to(signed_percent(least), signed_percent(most)));
+}
+
 /// A predicted and a measured bar of a configuration.
 void append_run(std::vector<StackedBar>& bars, const RunValidation& run) {
   const std::string group =
-      fmt::format("{}, batch {}, {}, {}{}: off by {}, {}{}", run.run.network, run.run.batch,
+      fmt::format("{}, batch {}, {}, {}{}: {}", run.run.network, run.run.batch,
                   counted(run.run.ranks, "rank"), schedule_text(run.run),
-                  run.build.empty() ? "" : ", " + run.build, percent(run.median_abs()),
-                  run.repeats > 1 ? "median of " : "", counted(run.repeats, "training"));
+                  run.build.empty() ? "" : ", " + run.build, error_text(run));
   bars.push_back({"predicted", group, phase_parts(run, &PhaseError::predicted),
                   in_seconds(run.prediction.low), in_seconds(run.prediction.high), "",
                   run.iteration().predicted.si()});
@@ -90,7 +104,7 @@ std::optional<Figure> phase_bars(const Validation& validation) {
   std::vector<const RunValidation*> runs;
   for (const RunValidation& run : validation.runs) runs.push_back(&run);
   std::ranges::stable_sort(runs, std::greater{},
-                           [](const RunValidation* run) { return run->median_abs(); });
+                           [](const RunValidation* run) { return std::abs(shown_error(*run)); });
   StackedBars figure{"phases",
                      "Medians of phases, which need not add up, the largest errors first",
                      "time of an iteration, ms (lower is better)",

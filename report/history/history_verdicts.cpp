@@ -110,12 +110,13 @@ std::string regressed_sentence(const CheckReport& report, const std::string& ser
                      shown_name(worst.metric->key.name()));
 }
 
-std::string quiet_sentence(const CheckReport& report, const std::string& series) {
+std::string quiet_sentence(const CheckReport& report, const std::string& series,
+                           bool with_smallest) {
   const long long young = count_of(report, SeriesState::new_baseline);
   std::string text =
       fmt::format("No new regression{} in {}{}", improvements_text(new_changes(report)), series,
                   young > 0 ? fmt::format(", of which {} are too new to judge", young) : "");
-  if (const auto seen = smallest_change(report)) {
+  if (const auto seen = smallest_change(report); seen && with_smallest) {
     const std::string median = percent(seen->median);
     const std::string most = percent(seen->most);
     text += fmt::format("; a single commit shows changes of {} or more{}", median,
@@ -235,7 +236,7 @@ std::string commits_text(const CheckReport& report) {
          counted(static_cast<long long>(most.commits), "commit");
 }
 
-std::string history_answer(const CheckReport& report) {
+std::string history_answer(const CheckReport& report, bool with_smallest) {
   const std::string series =
       fmt::format("{} series over {}", report.series.size(), commits_text(report));
   switch (exit_code(report)) {
@@ -248,7 +249,7 @@ std::string history_answer(const CheckReport& report) {
       break;
   }
   if (const std::string none = nothing_judged(report); !none.empty()) return "Not judged: " + none;
-  return quiet_sentence(report, series);
+  return quiet_sentence(report, series, with_smallest);
 }
 
 Table check_verdicts(const CheckReport& report) {

@@ -59,7 +59,9 @@ std::string commits_text(const regression::history::CheckReport& report);
 /// commits: +7.2 % (95 % interval +6.8 % to +7.3 %) at commit 1616 of 2026-01-16, of NAME", or "No
 /// new regression in 4 series over 24 commits; a single commit shows changes of 2.5 % or
 /// more (4.1 % in the noisiest series)", in 8 of 10 cases.
-std::string history_answer(const regression::history::CheckReport& report);
+/// `with_smallest`: the clause after the semicolon.
+std::string history_answer(const regression::history::CheckReport& report,
+                           bool with_smallest = true);
 
 /// One row for each judged series (phases are not judged): the newest value, and its verdict by the
 /// most significant alert. A row fails exactly if an alert fails the check; it is inconclusive if

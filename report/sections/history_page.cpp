@@ -37,7 +37,7 @@ std::string verdict_of(const HistoryView& view) {
   const FailingChange worst = largest_failing(view.report);
   if (worst.metric == nullptr) {
     const auto worse = std::ranges::count_if(view.strips, is_worse_at_the_end);
-    return history_answer(view.report) + "." +
+    return history_answer(view.report, worse == 0) + "." +
            (worse == 0 ? ""
                        : fmt::format(" The last commits of {} are worse, but not yet a change.",
                                      fmt::format("{} series", worse)));

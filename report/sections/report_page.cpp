@@ -51,14 +51,17 @@ std::string interval_of(const ErrorSummary& summary) {
                      workloads);
 }
 
-/// The phase to blame for the error of most configurations.
-Tile blame_tile(const Validation& validation) {
+/// Which way predictions err, and the phase to blame in most configurations.
+Tile bias_tile(const Validation& validation) {
   std::map<std::string, int> counts;
   for (const RunValidation& run : validation.runs) ++counts[run.blame];
   const auto& [phase, runs] =
       *std::ranges::max_element(counts, {}, &std::pair<const std::string, int>::second);
-  return {"Phase with the largest error", std::string(phase_word(phase)),
-          fmt::format("in {} of {}", runs, counted(std::ssize(validation.runs), "configuration")),
+  const double bias = validation.summaries.front().bias;
+  return {"Bias", signed_percent(bias),
+          fmt::format("median: predicted {}; most of it in {}, in {} of {}",
+                      bias < 0 ? "too fast" : "too slow", phase_word(phase), runs,
+                      counted(std::ssize(validation.runs), "configuration")),
           Tone::plain};
 }
 
@@ -82,7 +85,7 @@ std::vector<Tile> validation_tiles(const ReportInput& input) {
                                  percent(limit), percent(summary->p90_abs)),
                      tone_of(*summary, limit)});
   }
-  tiles.push_back(blame_tile(input.validation));
+  tiles.push_back(bias_tile(input.validation));
   tiles.push_back(measured_tile(input.validation));
   return tiles;
 }
