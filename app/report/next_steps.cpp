@@ -185,8 +185,9 @@ std::vector<NextStep> steps_of_comparison(const Json& answer) {
     steps.push_back(
         {"Compare machines in place of versions:", command + " --across-machines", placeholders});
   } else if (is_common || verdict == "regressed" || verdict == "inconclusive") {
-    steps.push_back({is_common ? "Tell a slower machine from a slower version by interleaved runs:"
-                               : "Decide by interleaved runs of both versions:",
+    steps.push_back({is_common ? "Tell a slower machine from a slower version by interleaved runs "
+                                 "of both build folders:"
+                               : "Decide by interleaved runs of both build folders:",
                      "dlscale gate --base-build BUILD_A --new-build BUILD_B -- bench " +
                          benchmark_of(answer, verdict),
                      {"BUILD_A", "BUILD_B"}});

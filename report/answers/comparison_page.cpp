@@ -211,7 +211,7 @@ std::string counted_verdict(const Json& answer, const std::vector<ComparedRow>& 
   }
   const bool is_of_one = rests_on_one_launch(answer, rows);
   if (is_common(answer, rows)) {
-    const std::string_view answers = verdict == "regressed"      ? "Yes, but maybe by the machine"
+    const std::string_view answers = verdict == "regressed"      ? "Yes, or its machine was"
                                      : verdict == "inconclusive" ? "Not known"
                                                                  : "No";
     return fmt::format("{}: {}.", answers, common_sentence(*common_of(answer, rows)));
@@ -292,7 +292,8 @@ Tile typical_tile(const Json& answer, const std::vector<ComparedRow>& rows) {
 
 /// The counts of verdicts, which add up; at most five tiles.
 std::vector<Tile> comparison_tiles(const Json& answer, const std::vector<ComparedRow>& rows) {
-  std::vector<Tile> tiles{count_tile(rows, "Regressed", "regressed", Tone::bad),
+  const Tone slower = is_common(answer, rows) ? Tone::caution : Tone::bad;
+  std::vector<Tile> tiles{count_tile(rows, "Regressed", "regressed", slower),
                           count_tile(rows, "Improved", "improved", Tone::good)};
   for (const auto& [name, verdict, tone] :
        {std::tuple("Inconclusive", "inconclusive", Tone::caution),

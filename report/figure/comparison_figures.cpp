@@ -133,7 +133,7 @@ std::optional<Figure> forest(std::span<const ForestRow> rows, double margin,
       "Change of each metric (dot) with its {} (line); changes in the shaded band, up to {}, do "
       "not matter{}",
       interval, percent(margin),
-      has_open ? "; inconclusive: the line reaches it, or may by chance" : "");
+      has_open ? "; inconclusive: the line reaches it, or chance is not excluded" : "");
   if (shown.size() < rows.size()) {
     title += fmt::format(" ({} smaller changes are not drawn)", rows.size() - shown.size());
   }
