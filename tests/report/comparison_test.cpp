@@ -130,6 +130,28 @@ TEST(Ratio, FromRepeatsCoversTheTruthNineteenTimesInTwenty) {
   EXPECT_GE(covered, 372);  // exact coverage is 95.9 %: fewer has probability < 1 in 500
 }
 
+/// Launches that differ by 2 %, each of six samples that hardly do.
+Repeats apart(int launches, double centre, unsigned seed) {
+  Repeats result = noisy(launches, 1, centre, seed);
+  for (std::vector<double>& samples : result) {
+    const double first = samples.front();
+    for (int i = 1; i < 6; ++i) samples.push_back(first * (1 + 1e-4 * i));
+  }
+  return result;
+}
+
+TEST(Ratio, FromFewLaunchesCoversTheTruthNineteenTimesInTwenty) {
+  for (const int launches : {2, 3, 4}) {
+    int covered = 0;
+    for (unsigned seed = 0; seed < 400; ++seed) {
+      const Ratio ratio = ratio_of_medians(apart(launches, 1.0, 2 * seed),
+                                           apart(launches, 1.1, 2 * seed + 1));
+      covered += ratio.low <= 1.1 && 1.1 <= ratio.high ? 1 : 0;
+    }
+    EXPECT_GE(covered, 366) << launches;  // of 95 % fewer has probability < 1 in 500
+  }
+}
+
 TEST(Ratio, FromSamplesCoversTheTruthMostOfTheTime) {
   int covered = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
@@ -170,7 +192,9 @@ TEST(Ratio, OfTheSameSamplesIsTheSameEveryTime) {
 
 TEST(Ratio, SaysHowTheIntervalWasFound) {
   EXPECT_EQ(ratio_of_medians(noisy(5, 3, 1, 1), noisy(6, 3, 1, 2)).method, "5 and 6 repeats");
-  const std::string method = ratio_of_medians(noisy(5, 3, 1, 1), noisy(2, 6, 1, 2)).method;
+  EXPECT_EQ(ratio_of_medians(noisy(5, 3, 1, 1), noisy(2, 6, 1, 2)).method,
+            "t interval of 5 and 2 launches");
+  const std::string method = ratio_of_medians(noisy(5, 3, 1, 1), noisy(1, 12, 1, 2)).method;
   EXPECT_TRUE(contains(method, "bootstrap of 15 and 12 samples")) << method;
 }
 

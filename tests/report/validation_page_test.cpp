@@ -102,7 +102,7 @@ TEST(Validate, JudgesBuildsApartAndNamesAllDifferences) {
             "of 4 configurations: network, batch, ranks, schedule and build");
   const auto bars = figure::phase_bars(both);
   ASSERT_TRUE(bars);
-  EXPECT_TRUE(contains(bars->svg, "wait_free, build 2: off by "));
+  EXPECT_TRUE(contains(bars->svg, "wait_free, build 2: "));
   const Table table = runs_table(both);
   EXPECT_EQ(table.columns.at(5).heading, "build");
 }
