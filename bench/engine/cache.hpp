@@ -42,8 +42,8 @@ std::vector<std::string> unknown_size_warnings(Bytes last_level);
 
 /// Evicts everything from the caches by reading flush_size() bytes. Most of them lie in huge pages
 /// where the system has them: they need few page walks, which take most of the time in small ones.
-/// The last 16 MiB lie in small pages. The translations of those and of at least 64 huge pages evict
-/// all others. Reading leaves clean lines, so the timed region does not pay for write-back.
+/// The last 16 MiB lie in small pages. The translations of those and of at least 64 huge pages
+/// evict all others. Reading leaves clean lines, so the timed region does not pay for write-back.
 /// CacheState::rotating does not need it, but must fill every set; for a layer's few samples one
 /// buffer is faster and smaller. The calling thread reads, which evicts its core's private caches
 /// and the shared ones. Private caches of other cores, where other compute threads ran, keep what

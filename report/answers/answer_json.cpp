@@ -56,8 +56,8 @@ void expect_rows(const Json& answer) {
   for (const Json& plan : answer.at("plans")) expect_list(plan, "stages");
 }
 
-/// Throws ConfigError unless times of iterations and trainings, rates, speed-ups and ranks are above
-/// 0, at any depth.
+/// Throws ConfigError unless times of iterations and trainings, rates, speed-ups and ranks are
+/// above 0, at any depth.
 void expect_above_zero(const Json& answer) {
   constexpr std::array<std::string_view, 11> keys{
       "t_iter_s",  "t_iter_high_s", "images_per_s", "tokens_per_s", "samples_per_s",

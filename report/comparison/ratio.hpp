@@ -28,10 +28,10 @@ struct Ratio {
 ///
 /// From 5 repeats on both sides: the median of all ratios of run medians (Hodges & Lehmann 1963).
 /// Its interval is exact and distribution-free (Moses' interval from the Mann-Whitney
-/// distribution). From 2: Welch's t interval of the means of log medians, which is that of geometric
-/// means. With one repeat: a bootstrap that draws blocks of successive samples. It misses the
-/// variation between launches and is too narrow, which `method` says. Its p is at least one draw in
-/// a thousand, so few rows stand out among many.
+/// distribution). From 2: Welch's t interval of the means of log medians, which is that of
+/// geometric means. With one repeat: a bootstrap that draws blocks of successive samples. It misses
+/// the variation between launches and is too narrow, which `method` says. Its p is at least one
+/// draw in a thousand, so few rows stand out among many.
 ///
 /// `rounding` is what the digits of the samples allow of ln(B / A): the interval is wider by it,
 /// and p is that of the nearest ratio that it allows.

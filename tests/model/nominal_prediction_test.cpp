@@ -79,7 +79,8 @@ TEST(NominalPrediction, IsTheSumOfRooflinesWithoutASheet) {
     ASSERT_TRUE(p.speedup_low && p.speedup_high);
     EXPECT_LE(*p.speedup_low, p.speedup);
     EXPECT_GE(*p.speedup_high, p.speedup);
-    EXPECT_TRUE(mentions(p, "1.534 ms an image and core (interval: 0.3 to 1 times")) << all(p.notes);
+    EXPECT_TRUE(mentions(p, "1.534 ms an image and core (interval: 0.3 to 1 times"))
+        << all(p.notes);
   }
 }
 

@@ -260,8 +260,8 @@ TEST(MemoryPage, NamesThePlanItsFullestStageAndAChangeThatFits) {
   const Page one = memory_page(answer.dump(), "memory.json").page;
   expect_first_screen(one);
   EXPECT_EQ(one.verdict,
-            "Perhaps: with stages 2, a rank of stage 2 needs 1.10 GB (90 % interval 0.990 GB to 1.32 "
-            "GB) of 1.00 GB. With micro_batch=1 it surely fits.");
+            "Perhaps: with stages 2, a rank of stage 2 needs 1.10 GB (90 % interval 0.990 GB to "
+            "1.32 GB) of 1.00 GB. With micro_batch=1 it surely fits.");
   EXPECT_EQ(one.sections.back().id, "remedies");
   answer["plans"].push_back(memory_of_plan("stages=2,zero=1", 0.5e9, "yes"));
   answer["plans"][1]["fits"] = "unsure";

@@ -234,7 +234,8 @@ TEST(PhaseBars, HaveTwoBarsAConfigurationAndItsErrorTheLargestFirst) {
   const auto exchange = [](const auto& run) { return run.prediction.run.ranks > 1; };
   EXPECT_EQ(count(figure->svg, "<title>measured: exposed communication "),
             static_cast<std::size_t>(std::ranges::count_if(input.validation.runs, exchange)));
-  EXPECT_TRUE(contains(cell(figure->data, 0, "bar"), ": -75.0 % (3 trainings: -80.0 % to +10.0 %)"));
+  EXPECT_TRUE(
+      contains(cell(figure->data, 0, "bar"), ": -75.0 % (3 trainings: -80.0 % to +10.0 %)"));
   double next = 0;
   for (const RunValidation& run : std::span(input.validation.runs).first(4)) {
     const double error = run.iteration().predicted / run.iteration().measured - 1;
