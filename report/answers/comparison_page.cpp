@@ -248,14 +248,17 @@ std::string launches_text(const std::vector<ComparedRow>& rows) {
                      grouped(number), is_counted ? "" : "more ", number == 1 ? "rests" : "rest");
 }
 
+std::vector<std::string> changed_environment(const Json& answer) {
+  return answer.value("changed_environment", std::vector<std::string>());
+}
+
 std::string comparison_verdict(const Json& answer, const std::vector<ComparedRow>& rows) {
-  std::string text;
-  const auto changed = answer.value("changed_environment", std::vector<std::string>());
-  if (!changed.empty()) {
-    text = fmt::format("Measured in {}, so a change may not be of the versions. ",
-                       different_environments(changed));
+  std::string text = counted_verdict(answer, rows);
+  const auto changed = changed_environment(answer);
+  if (!changed.empty() && !is_common(answer, rows)) {  // else the badge says so
+    text += fmt::format(" Measured in {}, so a change may not be of the versions.",
+                        different_environments(changed));
   }
-  text += counted_verdict(answer, rows);
   return text + not_counted(answer, rows) + launches_text(rows);
 }
 
@@ -403,7 +406,10 @@ Badge comparison_badge(const Json& answer, const std::vector<ComparedRow>& rows)
     return doubtful_data(withheld_because(answer) + ".");
   }
   if (is_common(answer, rows)) {
-    return usable_data("nothing here shows that the machine kept its speed between A and B.");
+    const auto changed = changed_environment(answer);
+    return usable_data(
+        changed.empty() ? "nothing here shows that the machine kept its speed between A and B."
+                        : fmt::format("A and B were measured in {}.", different_environments(changed)));
   }
   const std::size_t differences = answer.at("environment_differences").size();
   if (differences == 0) return good_data("A and B were measured in one environment.");

@@ -208,7 +208,7 @@ std::vector<Tile> tiles_of(const GateReport& gate) {
     const std::string most = percent(smallest->most);
     tiles.push_back(
         {"Smallest change it shows", most,
-         fmt::format("{}by 8 of 10 gates of {}",
+         fmt::format("{}in 8 of 10 cases, by {}",
                      least == most ? ""
                                    : fmt::format("in the noisiest metric, {} in the median one, ",
                                                  least),

@@ -116,7 +116,7 @@ TEST(GatePage, SaysWhatTheSessionShowsAndWhetherTheBaseAgreesWithItself) {
   ASSERT_EQ(tiles.size(), 5U);
   const Tile& smallest = tiles[3];
   EXPECT_EQ(smallest.name, "Smallest change it shows");
-  EXPECT_TRUE(smallest.detail.ends_with("by 8 of 10 gates of 10 rounds")) << smallest.detail;
+  EXPECT_TRUE(smallest.detail.ends_with("in 8 of 10 cases, by 10 rounds")) << smallest.detail;
   EXPECT_EQ(tiles[4].value, "10");
   EXPECT_EQ(tiles[4].detail, "of at most 40");
   EXPECT_EQ(gate_page(gate).data->reasons,
