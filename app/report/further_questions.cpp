@@ -255,9 +255,10 @@ std::vector<NextStep> steps_of_parallel_plan(const Json& answer) {
   asked.set("parallel", leanest->at("plan").get<std::string>());
   asked.set("framework", leanest->at("framework").get<std::string>());
   const auto memory = [](const Json& plan) { return plan.at("memory_bytes").get<double>(); };
-  steps.push_back({fmt::format("See the plan of {:.2g} times the memory that is nearly as fast:",
-                               memory(*leanest) / memory(best)),
-                   asked.command("predict")});
+  constexpr double much_less = 0.75;
+  const bool is_first = memory(*leanest) < much_less * memory(best);
+  steps.insert(is_first ? steps.begin() : steps.end(),
+               {"See the leanest plan that is as fast:", asked.command("predict")});
   return steps;
 }
 

@@ -19,8 +19,8 @@ Page parallel_prediction_opening(const Json& answer);
 AnswerPage parallel_plan_page(const std::string& text, const std::string& file);
 Page parallel_plan_opening(const Json& answer);
 
-/// The plan of "dlscale.parallel_plan" that needs least memory of those that are nearly as fast as
-/// the best (within 5 %); nullptr if that is the best.
+/// The plan of "dlscale.parallel_plan" that needs least memory of those as fast as the best within
+/// its interval; nullptr if that is the best.
 const Json* leanest_alike(const Json& answer);
 
 /// Takes "dlscale.parallel_explanation" or "dlscale.explanation", of networks with or without

@@ -56,14 +56,9 @@ std::string training_clause(const Json& answer) {
                      time("with_failures_high_s"), unit, price_text(*training));
 }
 
-/// Times of a plan over those of the best that count as alike. The interval of the best is no
-/// measure, since most of its error is shared by plans of the same training; what is not, is about
-/// the median error of predictions of such plans (docs/explanation/beyond-data-parallelism.md).
-constexpr double nearly_as_fast = 1.05;
-
-/// How many other splits lie in the interval of the best, and how many plans were compared.
+/// How many other splits the interval cannot tell from the best, and how many plans were compared.
 Tile splits_tile(const Json& answer) {
-  return {"Other splits within its interval",
+  return {"Other splits as fast",
           fmt::format("{} of {}", answer.at("not_told_apart").dump(),
                       answer.at("splits").get<long long>() - 1),
           fmt::format("{} plans timed; {} more do not fit",
@@ -95,10 +90,11 @@ std::vector<PlanSetting> all_settings(const Json& plan) {
 }
 
 /// Names plans by the settings in which they differ from each other: "tensor 2, stages 2 × 10,
-/// selective", where a stage has 10 chunks.
+/// selective", where a stage has 10 chunks; in prose "stages 2 × 10 chunks".
 class DifferingNames {
  public:
-  explicit DifferingNames(const std::vector<Json>& plans) {
+  explicit DifferingNames(const std::vector<Json>& plans, bool is_prose = false)
+      : is_prose_(is_prose) {
     std::map<std::pair<std::string, std::string>, std::size_t> plans_with;
     for (const Json& plan : plans) {
       for (const PlanSetting& one : all_settings(plan)) ++plans_with[{one.key, one.value}];
@@ -118,7 +114,7 @@ class DifferingNames {
 
  private:
   [[nodiscard]] std::string differences(const Json& plan) const {
-    return setting_words(all_settings(plan), differing_, false);
+    return setting_words(all_settings(plan), differing_, is_prose_);
   }
   /// Leaves out lesser settings as long as the names stay distinct.
   void leave_out_details(const std::vector<Json>& plans) {
@@ -134,23 +130,22 @@ class DifferingNames {
     }
   }
   std::set<std::string> differing_;
+  bool is_prose_;
 };
 
-/// Names the leanest plan that is nearly as fast, or says that no other split lies in the interval
-/// of the best; empty where others do, which a tile counts.
+/// Names the leanest plan that the interval cannot tell from the best, or says that no other split
+/// is as fast; empty where others are, which a tile counts.
 std::string alike_sentence(const Json& answer) {
   const Json* leanest = leanest_alike(answer);
   if (leanest == nullptr) {
     const bool is_alone = answer.at("not_told_apart") == 0 && answer.at("splits") != 1;
-    return is_alone ? " No other split of the GPUs lies within that interval." : "";
+    return is_alone ? " No other split of the GPUs is as fast within that interval." : "";
   }
   const Json& best = answer.at("best").at(0);
-  return fmt::format(" Within {:.0f} % of its time, with {} of memory in place of {}: {} ({}).",
-                     100 * (nearly_as_fast - 1),
+  return fmt::format(" As fast within that interval, with {} of memory in place of {}: {}.",
                      gigabytes(leanest->at("memory_bytes").get<double>()),
                      gigabytes(best.at("memory_bytes").get<double>()),
-                     PlanNames(Json::array({best, *leanest})).without_data(*leanest),
-                     to_text(Seconds(time_of_plan(*leanest))));
+                     DifferingNames({best, *leanest}, true)(*leanest));
 }
 
 std::string superlative_of(const Json& answer) {
@@ -293,11 +288,12 @@ Page page_of_search(const Json& answer) {
 
 const Json* leanest_alike(const Json& answer) {
   const Json& best = answer.at("best").at(0);
-  const double most = nearly_as_fast * time_of_plan(best);
+  const auto high = number_in(best, "t_iter_high_s");
   const auto memory = [](const Json& plan) { return plan.at("memory_bytes").get<double>(); };
   const Json* leanest = &best;
   for (const Json& plan : answer.at("memory_front")) {
-    if (time_of_plan(plan) <= most && memory(plan) < memory(*leanest)) leanest = &plan;
+    const bool is_alike = high && time_of_plan(plan) <= *high;
+    if (is_alike && memory(plan) < memory(*leanest)) leanest = &plan;
   }
   return leanest == &best ? nullptr : leanest;
 }

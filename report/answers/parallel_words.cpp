@@ -103,19 +103,11 @@ Badge sheet_badge(const Json& answer, const Json& plan) {
                          number_in(plan, "t_iter_high_s")});
 }
 
-bool is_wide(const TimeRange& time) {
-  const auto [seconds, low, high] = time;
-  return (high && *high > 1.5 * seconds) || (low && *low < 0.5 * seconds);
-}
-
 Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time) {
   const auto [seconds, low, high] = time;
-  if (!low || !high) {
-    return doubtful_data(fmt::format("{}, and the interval of {} is unknown.", basis, what));
-  }
-  if (is_wide(time)) {
+  if (!low || !high || *high > 1.5 * seconds || *low < 0.5 * seconds) {
     return doubtful_data(
-        fmt::format("{}, and an end of the interval is more than half of {} away.", basis, what));
+        fmt::format("{}, and the interval is wider than half of {}.", basis, what));
   }
   return usable_data(basis + ".");
 }

@@ -50,11 +50,8 @@ struct TimeRange {
   std::optional<double> high = {};
 };
 
-/// Whether a known end is farther from the time than half of it.
-bool is_wide(const TimeRange& time);
-
 /// Usable by that basis; doubtful if an end of the interval of the time, "the iteration", is
-/// unknown, or it is_wide().
+/// unknown or farther than half of it.
 Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time);
 
 /// "data sheets and published trainings; nothing was measured here", or that `measured` points move

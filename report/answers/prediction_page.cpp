@@ -178,8 +178,12 @@ bool rests_only_on(const Json& rows, std::initializer_list<std::string_view> sou
   return true;
 }
 
-TimeRange range_of(const Json& row) {
-  return {iteration_of(row), number_in(row, "t_iter_low_s"), number_in(row, "t_iter_high_s")};
+/// Whether the interval reaches farther than half of the iteration to one side.
+bool is_wide(const Json& row) {
+  const auto low = number_in(row, "t_iter_low_s");
+  const auto high = number_in(row, "t_iter_high_s");
+  const double time = iteration_of(row);
+  return !low || !high || *high - time > 0.5 * time || time - *low > 0.5 * time;
 }
 
 /// The setting of a row without its ranks: "batch 32, bucketed".
@@ -274,16 +278,8 @@ Badge prediction_badge(const Json& rows, bool measured) {
   const std::string basis = measured || sheets
                                 ? basis_of_sheets(measured)
                                 : "some parts were measured otherwise, and are carried over";
-  const auto is_unknown = [](const Json& row) {
-    return !range_of(row).low || !range_of(row).high;
-  };
-  if (std::any_of(rows.begin(), rows.end(), is_unknown)) {
-    return doubtful_data(basis + ", and an interval is unknown.");
-  }
-  const auto reaches_far = [](const Json& row) { return is_wide(range_of(row)); };
-  if (std::any_of(rows.begin(), rows.end(), reaches_far)) {
-    return doubtful_data(basis +
-                         ", and an end of an interval is more than half of its iteration away.");
+  if (std::any_of(rows.begin(), rows.end(), is_wide)) {
+    return doubtful_data(basis + ", and an interval is wider than half of its iteration.");
   }
   return usable_data(basis + ".");
 }

@@ -97,7 +97,7 @@ TEST(ParallelPlanPage, SaysInItsVerdictWhichPlanIsAsFast) {
   nlohmann::json answer = plan_search();
   answer["splits"] = 47;
   EXPECT_TRUE(
-      contains(verdict_of(answer), " No other split of the GPUs lies within that interval."));
+      contains(verdict_of(answer), " No other split of the GPUs is as fast within that interval."));
   answer["not_told_apart"] = 17;
   EXPECT_EQ(leanest_alike(answer), nullptr);
   EXPECT_TRUE(verdict_of(answer).ends_with("(90 % interval 900.0 ms to 1.100 s)."));
@@ -105,8 +105,8 @@ TEST(ParallelPlanPage, SaysInItsVerdictWhichPlanIsAsFast) {
       found_plan("data=2,tensor=4,stages=4,chunks=5,schedule=interleaved,zero=1", 1.05, 2e10));
   const AnswerPage made = parallel_plan_page(answer.dump(), "plan.json");
   EXPECT_TRUE(made.page.verdict.ends_with(
-      " Within 5 % of its time, with 20.0 GB of memory in place of 30.0 GB: tensor 4, stages 4 × "
-      "5 chunks (1.050 s)."))
+      " As fast within that interval, with 20.0 GB of memory in place of 30.0 GB: stages 4 × 5 "
+      "chunks."))
       << made.page.verdict;
   EXPECT_EQ(made.page.tiles.at(4).value, "17 of 46");
   EXPECT_TRUE(contains(made.page.figures.front().svg, "stages 4 × 5</text>"));
