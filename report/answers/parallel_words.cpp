@@ -103,13 +103,18 @@ Badge sheet_badge(const Json& answer, const Json& plan) {
                          number_in(plan, "t_iter_high_s")});
 }
 
-Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time) {
+std::string interval_doubt(const TimeRange& time, const char* what) {
   const auto [seconds, low, high] = time;
-  if (!low || !high || *high > 1.5 * seconds || *low < 0.5 * seconds) {
-    return doubtful_data(
-        fmt::format("{}, and the interval is wider than half of {}.", basis, what));
-  }
-  return usable_data(basis + ".");
+  if (!low || !high) return fmt::format("the interval of {} is unknown", what);
+  const bool is_wide = *high > 1.5 * seconds || *low < 0.5 * seconds;
+  return is_wide ? fmt::format("an end of the interval of {} is more than half of it away", what)
+                 : "";
+}
+
+Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time) {
+  const std::string doubt = interval_doubt(time, what);
+  return doubt.empty() ? usable_data(basis + ".")
+                       : doubtful_data(fmt::format("{}, and {}.", basis, doubt));
 }
 
 Section changes_section(const std::vector<ChangedPlan>& plans, ChangeHeadings headings) {

@@ -50,8 +50,11 @@ struct TimeRange {
   std::optional<double> high = {};
 };
 
-/// Usable by that basis; doubtful if an end of the interval of the time, "the iteration", is
-/// unknown or farther than half of it.
+/// The doubt that an interval leaves: "the interval of the iteration is unknown" where an end is
+/// absent, "an end of the interval of the iteration is more than half of it away", else empty.
+std::string interval_doubt(const TimeRange& time, const char* what);
+
+/// Usable by that basis; doubtful by interval_doubt() of `what`, "the iteration".
 Badge interval_badge(const std::string& basis, const char* what, const TimeRange& time);
 
 /// "data sheets and published trainings; nothing was measured here", or that `measured` points move

@@ -178,14 +178,6 @@ bool rests_only_on(const Json& rows, std::initializer_list<std::string_view> sou
   return true;
 }
 
-/// Whether the interval reaches farther than half of the iteration to one side.
-bool is_wide(const Json& row) {
-  const auto low = number_in(row, "t_iter_low_s");
-  const auto high = number_in(row, "t_iter_high_s");
-  const double time = iteration_of(row);
-  return !low || !high || *high - time > 0.5 * time || time - *low > 0.5 * time;
-}
-
 /// The setting of a row without its ranks: "batch 32, bucketed".
 std::string setting_of(const Json& row) {
   return fmt::format("batch {}, {}", row.at("run").at("batch").dump(), word_of(row, "schedule"));
@@ -278,8 +270,11 @@ Badge prediction_badge(const Json& rows, bool measured) {
   const std::string basis = measured || sheets
                                 ? basis_of_sheets(measured)
                                 : "some parts were measured otherwise, and are carried over";
-  if (std::any_of(rows.begin(), rows.end(), is_wide)) {
-    return doubtful_data(basis + ", and an interval is wider than half of its iteration.");
+  const char* const what = rows.size() == 1 ? "the iteration" : "an iteration";
+  for (const Json& row : rows) {
+    const TimeRange time{iteration_of(row), number_in(row, "t_iter_low_s"),
+                         number_in(row, "t_iter_high_s")};
+    if (!interval_doubt(time, what).empty()) return interval_badge(basis, what, time);
   }
   return usable_data(basis + ".");
 }

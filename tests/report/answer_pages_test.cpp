@@ -8,6 +8,7 @@
 
 #include "core/base/error.hpp"
 #include "report/answers/parallel_page.hpp"
+#include "report/answers/parallel_words.hpp"
 #include "report/answers/prediction_page.hpp"
 #include "report/answers/training_page.hpp"
 #include "report/prediction/prediction_table.hpp"
@@ -150,6 +151,21 @@ TEST(PredictionPage, RatesItsDataByTheLeastCertainSourceAndTheWidestInterval) {
   EXPECT_EQ(badge("data sheet"), "Usable");
   answer["predictions"][0]["t_iter_high_s"] = 1e3;
   EXPECT_EQ(badge("data sheet"), "Doubtful");
+}
+
+TEST(PredictionPage, SaysWhyAnIntervalLeavesDoubt) {
+  EXPECT_EQ(interval_doubt({1, {}, 1.2}, "the time"), "the interval of the time is unknown");
+  EXPECT_EQ(interval_doubt({1, 0.9, {}}, "the time"), "the interval of the time is unknown");
+  EXPECT_EQ(interval_doubt({1, 0.55, 1.45}, "the time"), "");
+  const char* const wide = "an end of the interval of the time is more than half of it away";
+  EXPECT_EQ(interval_doubt({1, 0.9, 1.51}, "the time"), wide);
+  EXPECT_EQ(interval_doubt({1, 0.49, 1.1}, "the time"), wide);
+  nlohmann::json answer = nlohmann::json::parse(predictions());
+  for (nlohmann::json& row : answer["predictions"]) row["basis"] = {{"forward", "data sheet"}};
+  answer["predictions"][0]["t_iter_high_s"] = nullptr;
+  const Page page = prediction_page(answer.dump(), "answer.json").page;
+  EXPECT_TRUE(contains(page.data->reasons, ", and the interval of an iteration is unknown."))
+      << page.data->reasons;
 }
 
 /// A training of 10 MB an image, of which a third may be saved and twice as much be needed.
