@@ -247,7 +247,7 @@ std::vector<NextStep> steps_of_parallel_plan(const Json& answer) {
     asked.set("framework", best.at("framework").get<std::string>());
   }
   std::vector<NextStep> steps{{"See where the time of the best goes:", asked.command("predict")}};
-  const Json* leanest = report::leanest_alike(answer);
+  const Json* leanest = report::leanest_close(answer);
   if (leanest == nullptr) {
     steps.push_back({"See what would shorten it:", asked.command("predict", "explain")});
     return steps;
@@ -258,7 +258,8 @@ std::vector<NextStep> steps_of_parallel_plan(const Json& answer) {
   constexpr double much_less = 0.75;
   const bool is_first = memory(*leanest) < much_less * memory(best);
   steps.insert(is_first ? steps.begin() : steps.end(),
-               {"See the leanest plan that is as fast:", asked.command("predict")});
+               {fmt::format("See the leanest plan within {} of the best:", report::close_text(answer)),
+                asked.command("predict")});
   return steps;
 }
 

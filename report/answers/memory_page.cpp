@@ -311,9 +311,8 @@ std::string cases_text(const MemoryAnswer& all, std::size_t count) {
 std::string room_text(const MemoryRow& row) {
   if (!(row.device > 0)) return "the cluster states no memory of its devices";
   const double free = row.device - row.total;
-  return fmt::format("{:.0f} % of {} ({:.3g} GiB) {}", 100 * std::abs(free) / row.device,
-                     gigabytes(row.device), row.device / (1U << 30U),
-                     free < 0 ? "are missing" : "stay free");
+  return fmt::format("{:.0f} % of {} {}", 100 * std::abs(free) / row.device,
+                     device_memory_text(row.device), free < 0 ? "are missing" : "stay free");
 }
 
 Tile fit_tile(const MemoryAnswer& all, const MemoryRow& row) {

@@ -19,9 +19,11 @@ Page parallel_prediction_opening(const Json& answer);
 AnswerPage parallel_plan_page(const std::string& text, const std::string& file);
 Page parallel_plan_opening(const Json& answer);
 
-/// The plan of "dlscale.parallel_plan" that needs least memory of those as fast as the best within
-/// its interval; nullptr if that is the best.
-const Json* leanest_alike(const Json& answer);
+/// The plan of "dlscale.parallel_plan" that needs least memory of those within its "close_share" of
+/// the best; nullptr if that is the best.
+const Json* leanest_close(const Json& answer);
+/// "5 %": that share.
+std::string close_text(const Json& answer);
 
 /// Takes "dlscale.parallel_explanation" or "dlscale.explanation", of networks with or without
 /// plans, and shows which changes help.

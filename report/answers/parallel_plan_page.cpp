@@ -56,15 +56,23 @@ std::string training_clause(const Json& answer) {
                      time("with_failures_high_s"), unit, price_text(*training));
 }
 
-/// How many other splits the interval cannot tell from the best, and how many plans were compared.
+/// How many other splits are close to the best, and how many plans were compared.
 Tile splits_tile(const Json& answer) {
-  return {"Other splits as fast",
-          fmt::format("{} of {}", answer.at("not_told_apart").dump(),
+  return {"Other splits within " + close_text(answer),
+          fmt::format("{} of {}", answer.at("close_splits").dump(),
                       answer.at("splits").get<long long>() - 1),
           fmt::format("{} plans timed; {} more do not fit",
                       grouped(answer.at("timed").get<long long>()),
                       grouped(answer.at("not_fitting").get<long long>())),
           Tone::plain};
+}
+
+/// "at most 39.1 GB (90 %) of 42.9 GB (40.0 GiB)".
+std::string memory_detail(const Json& plan) {
+  const double most = plan.at("memory_high_bytes").get<double>();
+  const auto free = number_in(plan, "memory_free_bytes");
+  return fmt::format("at most {} (90 %){}", gigabytes(most),
+                     free ? " of " + device_memory_text(most + *free) : "");
 }
 
 std::vector<Tile> tiles_of_best(const Json& answer) {
@@ -76,8 +84,7 @@ std::vector<Tile> tiles_of_best(const Json& answer) {
           {"FLOP utilisation", percent(best.at("flop_utilisation").get<double>()),
            rate_detail(best, "flop_utilisation", percent), Tone::plain},
           {"Memory of a rank", gigabytes(best.at("memory_bytes").get<double>()),
-           fmt::format("at most {} (90 %)", gigabytes(best.at("memory_high_bytes").get<double>())),
-           Tone::plain},
+           memory_detail(best), Tone::plain},
           splits_tile(answer)};
 }
 
@@ -133,37 +140,6 @@ class DifferingNames {
   bool is_prose_;
 };
 
-/// Names the leanest plan that the interval cannot tell from the best, or says that no other split
-/// is as fast; empty where others are, which a tile counts.
-std::string alike_sentence(const Json& answer) {
-  const Json* leanest = leanest_alike(answer);
-  if (leanest == nullptr) {
-    const bool is_alone = answer.at("not_told_apart") == 0 && answer.at("splits") != 1;
-    return is_alone ? " No other split of the GPUs is as fast within that interval." : "";
-  }
-  const Json& best = answer.at("best").at(0);
-  return fmt::format(" As fast within that interval, with {} of memory in place of {}: {}.",
-                     gigabytes(leanest->at("memory_bytes").get<double>()),
-                     gigabytes(best.at("memory_bytes").get<double>()),
-                     DifferingNames({best, *leanest}, true)(*leanest));
-}
-
-std::string superlative_of(const Json& answer) {
-  const Json& objective = answer.at("objective");
-  if (objective == "time") return "Fastest";
-  return objective == "cost" ? "Fewest GPU hours" : "Least energy";
-}
-
-std::string verdict_of_plan(const Json& answer) {
-  const Json& best = answer.at("best").at(0);
-  const std::string training = training_clause(answer);
-  return fmt::format("{} on {} with {}: {}; {}.{}", superlative_of(answer),
-                     counted(best.at("gpus").get<long long>(), "GPU"),
-                     best.at("framework").get<std::string>(), PlanNames(Json::array({best}))(best),
-                     training.empty() ? "an iteration takes " + iteration_text(best) : training,
-                     alike_sentence(answer));
-}
-
 /// Each plan of these lists once.
 std::vector<Json> distinct_plans(std::initializer_list<Json> lists) {
   std::vector<Json> plans;
@@ -187,23 +163,36 @@ std::vector<Json> labelled_plans(const std::vector<Json>& plans,
   return labelled;
 }
 
-/// Time against memory, or against GPUs if their number was part of the search alone.
-std::optional<Figure> front_of_plans(const Json& answer) {
+/// The plans of the picture and their points, whose labels are to be set.
+struct PicturedPlans {
+  std::vector<Json> plans = {};
+  std::vector<figure::ParetoPoint> points = {};
+  bool by_gpus = false;
+};
+
+PicturedPlans pictured_plans(const Json& answer) {
   const bool by_gpus = answer.at("memory_front").size() < 2 && answer.at("gpu_front").size() > 1;
   const Json& best = answer.at("best").at(0);
-  const std::vector<Json> plans =
+  PicturedPlans shown{
       distinct_plans({answer.at(by_gpus ? "gpu_front" : "memory_front"), Json::array({best}),
-                      by_gpus ? Json::array() : answer.at("neighbours")});
-  const DifferingNames name(plans);
-  std::vector<figure::ParetoPoint> points;
-  for (const Json& plan : plans) {
+                      by_gpus ? Json::array() : answer.at("neighbours")}),
+      {},
+      by_gpus};
+  const DifferingNames name(shown.plans);
+  for (const Json& plan : shown.plans) {
     const double y =
         by_gpus ? plan.at("gpus").get<double>() : 1e-9 * plan.at("memory_bytes").get<double>();
-    points.push_back({name(plan), "", time_of_plan(plan), y,
-                      all_settings(plan) == all_settings(best), true,
-                      number_in(plan, "t_iter_low_s"), number_in(plan, "t_iter_high_s")});
+    shown.points.push_back({name(plan), "", time_of_plan(plan), y,
+                            all_settings(plan) == all_settings(best), true,
+                            number_in(plan, "t_iter_low_s"), number_in(plan, "t_iter_high_s")});
   }
-  figure::mark_front(points);  // the search states some of its front, and neighbours are others
+  figure::mark_front(shown.points);  // the search states some, and neighbours are others
+  return shown;
+}
+
+/// Time against memory, or against GPUs if their number was part of the search alone.
+std::optional<Figure> front_of_plans(const Json& answer) {
+  auto [plans, points, by_gpus] = pictured_plans(answer);
   const DifferingNames label(labelled_plans(plans, points));
   bool has_chunks = false;
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -212,6 +201,47 @@ std::optional<Figure> front_of_plans(const Json& answer) {
   }
   return figure::pareto_front(points, {"iteration, s", by_gpus ? "GPUs" : "memory of a rank, GB",
                                        has_chunks ? "stages S × C: C chunks each" : ""});
+}
+
+/// "its time": what the search makes least.
+const char* objective_words(const Json& answer) {
+  const Json& objective = answer.at("objective");
+  if (objective == "time") return "its time";
+  return objective == "cost" ? "its GPU hours" : "its energy";
+}
+
+/// Names the leanest plan that is close to the best as the picture does, or says that no other
+/// split is close; empty where others are, which a tile counts.
+std::string close_sentence(const Json& answer) {
+  const std::string within =
+      fmt::format("within {} of {}", close_text(answer), objective_words(answer));
+  const Json* leanest = leanest_close(answer);
+  if (leanest == nullptr) {
+    const bool is_alone = answer.at("close_splits") == 0 && answer.at("splits") != 1;
+    return is_alone ? fmt::format(" No other split of the GPUs is {}.", within) : "";
+  }
+  const PicturedPlans shown = pictured_plans(answer);
+  const DifferingNames name(labelled_plans(shown.plans, shown.points), true);
+  return fmt::format(" W{}, with {} of memory in place of {}: {} ({}).", within.substr(1),
+                     gigabytes(leanest->at("memory_bytes").get<double>()),
+                     gigabytes(answer.at("best").at(0).at("memory_bytes").get<double>()),
+                     name(*leanest), to_text(Seconds(time_of_plan(*leanest))));
+}
+
+std::string superlative_of(const Json& answer) {
+  const Json& objective = answer.at("objective");
+  if (objective == "time") return "Fastest";
+  return objective == "cost" ? "Fewest GPU hours" : "Least energy";
+}
+
+std::string verdict_of_plan(const Json& answer) {
+  const Json& best = answer.at("best").at(0);
+  const std::string training = training_clause(answer);
+  return fmt::format("{} on {} with {}: {}; {}.{}", superlative_of(answer),
+                     counted(best.at("gpus").get<long long>(), "GPU"),
+                     best.at("framework").get<std::string>(), PlanNames(Json::array({best}))(best),
+                     training.empty() ? "an iteration takes " + iteration_text(best) : training,
+                     close_sentence(answer));
 }
 
 Table choices_of(const Json& plans, std::string title) {
@@ -286,16 +316,20 @@ Page page_of_search(const Json& answer) {
 
 }  // namespace
 
-const Json* leanest_alike(const Json& answer) {
+const Json* leanest_close(const Json& answer) {
   const Json& best = answer.at("best").at(0);
-  const auto high = number_in(best, "t_iter_high_s");
+  const double most = 1 + answer.at("close_share").get<double>();
   const auto memory = [](const Json& plan) { return plan.at("memory_bytes").get<double>(); };
   const Json* leanest = &best;
   for (const Json& plan : answer.at("memory_front")) {
-    const bool is_alike = high && time_of_plan(plan) <= *high;
-    if (is_alike && memory(plan) < memory(*leanest)) leanest = &plan;
+    const bool is_close = plan.at("of_best").get<double>() <= most;
+    if (is_close && memory(plan) < memory(*leanest)) leanest = &plan;
   }
   return leanest == &best ? nullptr : leanest;
+}
+
+std::string close_text(const Json& answer) {
+  return fmt::format("{:.0f} %", 100 * answer.at("close_share").get<double>());
 }
 
 Page parallel_plan_opening(const Json& answer) {

@@ -87,6 +87,10 @@ std::string gigabytes(double bytes) {
   return significant(giga_bytes * bytes, 3) + " GB";
 }
 
+std::string device_memory_text(double bytes) {
+  return fmt::format("{} ({:.3g} GiB)", gigabytes(bytes), bytes / (1U << 30U));
+}
+
 bool is_measured(const Json& answer) {
   const auto options = answer.find("options");
   return options != answer.end() && options->contains("measured");

@@ -43,6 +43,9 @@ std::string framework_clause(const Json& plan);
 /// "27.99 GB".
 std::string gigabytes(double bytes);
 
+/// "42.9 GB (40 GiB)", as data sheets have the memory of a device.
+std::string device_memory_text(double bytes);
+
 /// A time and the ends of its interval, in s.
 struct TimeRange {
   double seconds = 0;

@@ -24,6 +24,7 @@ nlohmann::json found_plan(const char* plan, double seconds, double bytes) {
           {"flop_utilisation", 0.4},
           {"memory_bytes", bytes},
           {"memory_high_bytes", 1.2 * bytes},
+          {"memory_free_bytes", 42949672960 - 1.2 * bytes},
           {"of_best", seconds}};
 }
 
@@ -40,7 +41,8 @@ nlohmann::json plan_search() {
           {"timed", 3},
           {"not_fitting", 0},
           {"splits", 3},
-          {"not_told_apart", 0},
+          {"close_splits", 0},
+          {"close_share", 0.05},
           {"best", {best}},
           {"neighbours", {other}},
           {"memory_front",
@@ -81,6 +83,7 @@ TEST(ParallelPlanPage, NamesTheWholePlanAndEveryPoint) {
             0U)
       << made.page.verdict;
   EXPECT_EQ(made.page.tiles.at(1).detail, "90,900 to 111,000 (90 %)") << "tokens a second";
+  EXPECT_EQ(made.page.tiles.at(3).detail, "at most 36.0 GB (90 %) of 42.9 GB (40 GiB)");
   const Table& points = made.page.figures.front().data;
   ASSERT_EQ(points.rows.size(), 3U);
   EXPECT_EQ(cell(points, 0, "choice"), "micro-batch 2");
@@ -90,23 +93,27 @@ TEST(ParallelPlanPage, NamesTheWholePlanAndEveryPoint) {
   EXPECT_EQ(made.page.sections.at(1).id, "neighbours");
 }
 
-TEST(ParallelPlanPage, SaysInItsVerdictWhichPlanIsAsFast) {
+TEST(ParallelPlanPage, SaysInItsVerdictWhichPlanIsClose) {
   const auto verdict_of = [](const nlohmann::json& answer) {
     return parallel_plan_page(answer.dump(), "plan.json").page.verdict;
   };
   nlohmann::json answer = plan_search();
   answer["splits"] = 47;
   EXPECT_TRUE(
-      contains(verdict_of(answer), " No other split of the GPUs is as fast within that interval."));
-  answer["not_told_apart"] = 17;
-  EXPECT_EQ(leanest_alike(answer), nullptr);
+      contains(verdict_of(answer), " No other split of the GPUs is within 5 % of its time."));
+  answer["close_splits"] = 17;
+  EXPECT_EQ(leanest_close(answer), nullptr);
   EXPECT_TRUE(verdict_of(answer).ends_with("(90 % interval 900.0 ms to 1.100 s)."));
   answer["memory_front"].push_back(
-      found_plan("data=2,tensor=4,stages=4,chunks=5,schedule=interleaved,zero=1", 1.05, 2e10));
+      found_plan("data=2,tensor=4,stages=4,chunks=5,schedule=interleaved,zero=1", 1.06, 1e10));
+  EXPECT_EQ(leanest_close(answer), nullptr) << "6 % slower, though within the interval of the best";
+  answer["memory_front"].push_back(found_plan(
+      "data=2,tensor=4,stages=4,chunks=5,schedule=interleaved,zero=1,recompute=selective", 1.04,
+      2e10));
   const AnswerPage made = parallel_plan_page(answer.dump(), "plan.json");
   EXPECT_TRUE(made.page.verdict.ends_with(
-      " As fast within that interval, with 20.0 GB of memory in place of 30.0 GB: stages 4 × 5 "
-      "chunks."))
+      " Within 5 % of its time, with 20.0 GB of memory in place of 30.0 GB: stages 4 × 5 chunks, "
+      "selective recomputation (1.040 s)."))
       << made.page.verdict;
   EXPECT_EQ(made.page.tiles.at(4).value, "17 of 46");
   EXPECT_TRUE(contains(made.page.figures.front().svg, "stages 4 × 5</text>"));

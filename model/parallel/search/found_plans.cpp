@@ -145,11 +145,10 @@ void fill(const FoundPlans& plans, const Reduction& found, PlanSearch& search) {
   }
   search.unfit = unfit_gpus(search.question.gpus, splits);
   search.neighbours = neighbours_of(plans, found, search.best.front());
-  const parallel_time::ParallelAnswer& best = search.best.front().answered.answer;
-  const double high = splits.front().seconds * best.high() / best.seconds();
+  const double most = (1 + close_share) * splits.front().score;
   const auto within =
-      std::ranges::count_if(splits, [high](const PlanPoint& one) { return one.seconds <= high; });
-  search.alike = static_cast<std::size_t>(within) - 1;  // the best itself
+      std::ranges::count_if(splits, [most](const PlanPoint& one) { return one.score <= most; });
+  search.close = static_cast<std::size_t>(within) - 1;  // the best itself
   if (search.question.gpus.size() > 1) {
     search.gpu_front = gpu_front(plans, splits);
   } else {

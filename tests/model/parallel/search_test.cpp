@@ -66,10 +66,10 @@ void expect_all_found(const SearchQuestion& question, const Cluster& cluster, in
   }
   const auto least = std::ranges::min_element(best, {}, [](const auto& one) { return one.second; });
   EXPECT_NEAR(search.best.front().score / least->second, 1, rounding);
-  const double high = search.best.front().answered.answer.high();
-  const auto alike =
-      std::ranges::count_if(best, [high](const auto& one) { return one.second <= high; });
-  EXPECT_EQ(search.alike + 1, static_cast<std::size_t>(alike));
+  const double most = (1 + close_share) * least->second;
+  const auto close =
+      std::ranges::count_if(best, [most](const auto& one) { return one.second <= most; });
+  EXPECT_EQ(search.close + 1, static_cast<std::size_t>(close));
 }
 
 TEST(ParallelSearch, FindsTheBestOfAllPlans) {
