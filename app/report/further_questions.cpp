@@ -254,12 +254,9 @@ std::vector<NextStep> steps_of_parallel_plan(const Json& answer) {
   }
   asked.set("parallel", leanest->at("plan").get<std::string>());
   asked.set("framework", leanest->at("framework").get<std::string>());
-  const auto memory = [](const Json& plan) { return plan.at("memory_bytes").get<double>(); };
-  constexpr double much_less = 0.75;
-  const bool is_first = memory(*leanest) < much_less * memory(best);
-  steps.insert(is_first ? steps.begin() : steps.end(),
-               {fmt::format("See the leanest plan within {} of the best:", report::close_text(answer)),
-                asked.command("predict")});
+  steps.push_back(
+      {fmt::format("See the leanest plan within {} of the best:", report::close_text(answer)),
+       asked.command("predict")});
   return steps;
 }
 
