@@ -407,9 +407,11 @@ Badge comparison_badge(const Json& answer, const std::vector<ComparedRow>& rows)
   }
   if (is_common(answer, rows)) {
     const auto changed = changed_environment(answer);
-    return usable_data(
-        changed.empty() ? "nothing here shows that the machine kept its speed between A and B."
-                        : fmt::format("A and B were measured in {}.", different_environments(changed)));
+    if (!changed.empty()) {
+      return usable_data(
+          fmt::format("A and B were measured in {}.", different_environments(changed)));
+    }
+    return usable_data("nothing here shows that the machine kept its speed between A and B.");
   }
   const std::size_t differences = answer.at("environment_differences").size();
   if (differences == 0) return good_data("A and B were measured in one environment.");

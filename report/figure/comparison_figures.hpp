@@ -22,7 +22,8 @@ struct ForestRow {
 
 /// "forest": one row for each metric with ratio and interval; the band up to `margin`, which does
 /// not matter, is shaded. `interval` names the interval, with its level, and `measured` what
-/// changed: "time of an iteration". At most 60 rows, those farthest from 1 first. Absent without a row.
+/// changed: "time of an iteration". At most 60 rows, those farthest from 1 first. Absent without a
+/// row.
 std::optional<Figure> forest(std::span<const ForestRow> rows, double margin,
                              std::string_view interval = "95 % interval",
                              std::string_view measured = "");
