@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -135,10 +136,14 @@ class MannWhitney {
     if (static_cast<double>(n) * m <= most_exact) count_arrangements();
   }
 
-  /// The largest k with P(U ≤ k) ≤ 2.5 %.
-  [[nodiscard]] int trim() const {
-    if (arrangements_.empty()) return static_cast<int>(mean() - 1.959964 * deviation() - 0.5);
-    const double most = 0.025 * total();
+  /// The largest k with P(U ≤ k) ≤ `tail`; -1 if even P(U = 0) is more.
+  [[nodiscard]] int trim(double tail) const {
+    if (arrangements_.empty()) {
+      constexpr double as_good_as_normal = 1e9;  // degrees of freedom
+      const double quantile = regression::student_t_quantile(1 - tail, as_good_as_normal);
+      return std::max(-1, static_cast<int>(mean() - quantile * deviation() - 0.5));
+    }
+    const double most = tail * total();
     double below = 0;
     int trim = -1;
     while (below + arrangements_[trim + 1] <= most) below += arrangements_[++trim];
@@ -190,10 +195,12 @@ std::ptrdiff_t not_below(const std::vector<double>& differences, double limit) {
   return std::ranges::count_if(differences, [limit](double each) { return each >= -limit; });
 }
 
-/// ln(1 + margin), and further by what rounding allows.
+/// ln(1 + margin), and further by what rounding allows; and how often an end of the interval may
+/// miss.
 struct Limits {
   double larger = 0;
   double smaller = 0;
+  double tail = 0.025;
 };
 
 /// All differences of a logarithm of B and one of A, in their order. They are counted and not kept,
@@ -252,11 +259,15 @@ class Differences {
   std::vector<double> b_;
 };
 
-Ratio from_repeats(const Repeats& a, const Repeats& b, const Limits& limits) {
-  const Differences differences(log_medians(a), log_medians(b));
+/// Absent where so few launches have no interval that misses as rarely, whatever their times are.
+std::optional<Ratio> from_repeats(const Repeats& a, const Repeats& b, const Limits& limits) {
+  if (a.size() < enough_repeats || b.size() < enough_repeats) return {};
   const MannWhitney by_chance(static_cast<int>(a.size()), static_cast<int>(b.size()));
-  const auto trim = static_cast<std::size_t>(by_chance.trim());
-  return {
+  const int trimmed = by_chance.trim(limits.tail);
+  if (trimmed < 0) return {};
+  const auto trim = static_cast<std::size_t>(trimmed);
+  const Differences differences(log_medians(a), log_medians(b));
+  return Ratio{
       std::exp(differences.median()),
       std::exp(differences.at(trim)),
       std::exp(differences.at(differences.size() - 1 - trim)),
@@ -298,7 +309,7 @@ Ratio from_few_launches(const Repeats& a, const Repeats& b, const Limits& limits
                          (of_a.variance * of_a.variance / of_a.freedom +
                           of_b.variance * of_b.variance / of_b.freedom);
   const double error = std::sqrt(variance);
-  const double reach = regression::student_t_quantile(0.975, freedom) * error;
+  const double reach = regression::student_t_quantile(1 - limits.tail, freedom) * error;
   const auto beyond = [&](double distance) {
     return 1 - regression::student_t_probability(distance / error, freedom);
   };
@@ -316,8 +327,8 @@ Ratio from_samples(const Repeats& a, const Repeats& b, const Limits& limits) {
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= log_a[i];
   std::ranges::sort(differences);
   const double value = std::log(median(pooled(b))) - std::log(median(pooled(a)));
-  const double low = std::min(value, quantile(differences, 0.025));
-  const double high = std::max(value, quantile(differences, 0.975));
+  const double low = std::min(value, quantile(differences, limits.tail));
+  const double high = std::max(value, quantile(differences, 1 - limits.tail));
   const auto share = [](std::ptrdiff_t count) {
     return static_cast<double>(std::max<std::ptrdiff_t>(count, 1)) / ratio_draws;
   };
@@ -331,10 +342,10 @@ Ratio from_samples(const Repeats& a, const Repeats& b, const Limits& limits) {
 }
 
 Ratio exact_ratio(const Repeats& a, const Repeats& b, const Limits& limits) {
-  if (a.size() >= enough_repeats && b.size() >= enough_repeats) return from_repeats(a, b, limits);
+  if (const auto ratio = from_repeats(a, b, limits)) return *ratio;
+  if (a.size() > 1 && b.size() > 1) return from_few_launches(a, b, limits);
   if (sample_count(a) >= enough_samples && sample_count(b) >= enough_samples) {
-    return a.size() > 1 && b.size() > 1 ? from_few_launches(a, b, limits)
-                                        : from_samples(a, b, limits);
+    return from_samples(a, b, limits);
   }
   const double value = median(pooled(b)) / median(pooled(a));
   return {value, value, value, "", 1, 1};
@@ -343,10 +354,11 @@ Ratio exact_ratio(const Repeats& a, const Repeats& b, const Limits& limits) {
 }  // namespace
 
 Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin,
-                       const regression::LogRounding& rounding) {
-  EXPECT(sample_count(a) > 0 && sample_count(b) > 0 && margin >= 0);
+                       const regression::LogRounding& rounding, int comparisons) {
+  EXPECT(sample_count(a) > 0 && sample_count(b) > 0 && margin >= 0 && comparisons >= 1);
   const double limit = std::log1p(margin);
-  Ratio ratio = exact_ratio(a, b, {limit + rounding.down, limit + rounding.up});
+  const double tail = 0.025 / comparisons;
+  Ratio ratio = exact_ratio(a, b, {limit + rounding.down, limit + rounding.up, tail});
   ratio.low *= std::exp(-rounding.down);
   ratio.high *= std::exp(rounding.up);
   return ratio;
@@ -354,7 +366,7 @@ Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin,
 
 int mann_whitney_trim(int n, int m) {
   EXPECT(n >= 4 && m >= 4);
-  return MannWhitney(n, m).trim();
+  return MannWhitney(n, m).trim(0.025);
 }
 
 }  // namespace dlscale::report

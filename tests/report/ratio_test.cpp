@@ -152,6 +152,25 @@ TEST(Ratio, FromSamplesCoversTheTruthMostOfTheTime) {
   EXPECT_GE(covered, 48);
 }
 
+TEST(Ratio, KnowsPOfFewLaunchesAsItsInterval) {
+  for (const double centre : {0.8, 0.95, 1.0, 1.05, 1.1, 1.3}) {
+    const Ratio ratio = ratio_of_medians(apart(3, 1, 3), apart(4, centre, 4), 0.03);
+    EXPECT_EQ(ratio.low > 1.03, ratio.p_larger < 0.025) << centre;
+    EXPECT_EQ(ratio.high < 1 / 1.03, ratio.p_smaller < 0.025) << centre;
+  }
+}
+
+TEST(Ratio, IsWiderAmongMoreComparisons) {
+  const Repeats a = noisy(5, 1, 1, 3);
+  const Repeats b = noisy(5, 1, 1.1, 4);
+  const Ratio one = ratio_of_medians(a, b);
+  const Ratio among_six = ratio_of_medians(a, b, 0, {}, 6);
+  EXPECT_LT(std::log(one.high / one.low), std::log(among_six.high / among_six.low));
+  EXPECT_EQ(one.method, among_six.method);
+  // Even the rarest of 252 orders of five and five is too likely by chance.
+  EXPECT_EQ(ratio_of_medians(a, b, 0, {}, 7).method, "t interval of 5 and 5 launches");
+}
+
 TEST(Ratio, IsInvertedWhenTheSidesAreSwapped) {
   for (const int repeats : {1, 3, 5}) {
     const Repeats a = noisy(repeats, 20, 1.0, 1);
