@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
 #include "report/comparison/ratio.hpp"
 
@@ -104,37 +106,76 @@ struct Bounds {
   double high = 1;
 };
 
-/// The interval of `time` over `fastest`; absent if one has none. Intervals of two medians may
-/// overlap where that of their ratio excludes 1.
-std::optional<Bounds> ratio_bounds(const ComparedTime& time, const ComparedTime& fastest) {
-  if (!time.launches.empty() && !fastest.launches.empty()) {
-    const Ratio ratio = ratio_of_medians(fastest.launches, time.launches);
-    if (ratio.method.empty()) return {};
-    const double value = time.time / fastest.time;  // the ratio of launches may differ from it
-    return Bounds{std::min(ratio.low, value), std::max(ratio.high, value)};
+/// The geometric mean of a column's times in each launch of all rows, s. One process may time all
+/// rows, so their errors may go together, and launches stand by their order. Launches that a row
+/// lacks are left out. Empty if a time has no launches.
+Repeats launches_of(const SideBySide& all, const Block& block, std::size_t column) {
+  std::size_t launches = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t row : block.rows) {
+    launches = std::min(launches, time_at(all, row, column).launches.size());
   }
-  if (!time.low || !time.high || !fastest.low || !fastest.high) return {};
-  return Bounds{*time.low / *fastest.high, *time.high / *fastest.low};
+  Repeats means;
+  for (std::size_t launch = 0; launch < launches; ++launch) {
+    double sum = 0;
+    for (const std::size_t row : block.rows) {
+      sum += std::log(median(time_at(all, row, column).launches[launch]));
+    }
+    means.push_back({std::exp(sum / static_cast<double>(block.rows.size()))});
+  }
+  return means;
 }
 
-/// Geometric means of the ends over all rows.
+/// Geometric means over all rows of the ends of their intervals; absent if one has none.
 std::optional<Bounds> mean_bounds(const SideBySide& all, const Block& block, std::size_t column,
                                   std::size_t fastest) {
   const double power = 1 / static_cast<double>(block.rows.size());
   Bounds mean;
   for (const std::size_t row : block.rows) {
-    const auto bounds = ratio_bounds(time_at(all, row, column), time_at(all, row, fastest));
-    if (!bounds) return {};
-    mean.low *= std::pow(bounds->low, power);
-    mean.high *= std::pow(bounds->high, power);
+    const ComparedTime& time = time_at(all, row, column);
+    const ComparedTime& other = time_at(all, row, fastest);
+    if (!time.low || !time.high || !other.low || !other.high) return {};
+    mean.low *= std::pow(*time.low / *other.high, power);
+    mean.high *= std::pow(*time.high / *other.low, power);
   }
   return mean;
 }
 
-/// The column of the least geometric mean of times; the first of equals.
+/// A ratio, and its interval if it has one.
+struct ColumnRatio {
+  double value = 1;
+  std::optional<Bounds> bounds = {};
+};
+
+/// Whether the errors of a column are known: those of launches need two, and a time without samples
+/// tells none.
+bool knows_errors(const SideBySide& all, const Block& block, std::size_t column) {
+  return all.predicted[column] || launches_of(all, block, column).size() > 1;
+}
+
+/// The time of a column over that of another. The fastest of n columns is held against n - 1, and
+/// is called slower in at most 2.5 % of cases, as each of these misses the more rarely.
+ColumnRatio ratio_between(const SideBySide& all, const Block& block, std::size_t column,
+                          std::size_t other) {
+  ColumnRatio ratio{mean_time(all, block, column) / mean_time(all, block, other)};
+  if (!knows_errors(all, block, column) || !knows_errors(all, block, other)) return ratio;
+  if (all.predicted[column] || all.predicted[other]) {
+    ratio.bounds = mean_bounds(all, block, column, other);
+    return ratio;
+  }
+  const int comparisons = static_cast<int>(block.columns.size()) - 1;
+  const Ratio of_launches = ratio_of_medians(
+      launches_of(all, block, other), launches_of(all, block, column), 0, {}, comparisons);
+  return {of_launches.value, Bounds{of_launches.low, of_launches.high}};
+}
+
+/// The column that takes less than each one before it; the first of equals.
 std::size_t fastest_column(const SideBySide& all, const Block& block) {
-  return *std::ranges::min_element(
-      block.columns, {}, [&](std::size_t column) { return mean_time(all, block, column); });
+  std::size_t fastest = block.columns.front();
+  for (const std::size_t column : block.columns) {
+    if (column == fastest) continue;
+    if (ratio_between(all, block, column, fastest).value < 1) fastest = column;
+  }
+  return fastest;
 }
 
 /// The ratios of a column row by row.
@@ -158,24 +199,30 @@ Standing standing_of(const SideBySide& all, const Block& block, std::size_t colu
                      std::size_t fastest) {
   Standing standing;
   standing.predicted = all.predicted[column];
-  standing.ratio = mean_time(all, block, column) / mean_time(all, block, fastest);
   if (column == fastest) {
     standing.ties = true;
-  } else if (const auto bounds = mean_bounds(all, block, column, fastest)) {
-    standing.low = bounds->low;
-    standing.high = bounds->high;
-    standing.ties = bounds->low <= 1;
+  } else {
+    const ColumnRatio ratio = ratio_between(all, block, column, fastest);
+    standing.ratio = ratio.value;
+    if (ratio.bounds) {
+      standing.low = ratio.bounds->low;
+      standing.high = ratio.bounds->high;
+      standing.ties = ratio.bounds->low <= 1;
+    }
   }
   count_rows(all, block, column, fastest, standing);
   return standing;
 }
 
-/// Whether a measured time is of one launch.
+/// The fastest alone ties without an interval.
+bool is_fastest(const Standing& one) {
+  return one.ties && !one.low;
+}
+
+/// Whether a measured column rests on one launch.
 bool has_single_launch(const SideBySide& all, const Block& block) {
-  return std::ranges::any_of(block.rows, [&](std::size_t row) {
-    return std::ranges::any_of(block.columns, [&](std::size_t column) {
-      return time_at(all, row, column).launches.size() == 1;
-    });
+  return std::ranges::any_of(block.columns, [&](std::size_t column) {
+    return launches_of(all, block, column).size() == 1;
   });
 }
 
@@ -221,12 +268,13 @@ std::string winner_text(const Ranking& ranking, const Standing& next) {
 }
 
 /// "A and B", "A, B and 3 more".
-std::string tied_names(const Ranking& ranking) {
+std::string names_of(const Ranking& ranking, bool (*is_named)(const Standing&)) {
   constexpr std::size_t most_named = 3;
   std::vector<std::string> names;
   for (const Standing& one : ranking.ranked) {
-    if (one.ties) names.push_back(name_in(ranking, one));
+    if (is_named(one)) names.push_back(name_in(ranking, one));
   }
+  if (names.size() == 1) return names.front();
   if (names.size() > most_named) {
     const std::string more = fmt::format("{} more", names.size() - most_named + 1);
     names.resize(most_named - 1);
@@ -238,36 +286,43 @@ std::string tied_names(const Ranking& ranking) {
 }
 
 std::string tie_text(const Ranking& ranking, const Standing& best, const Standing& next) {
-  const std::string opening =
-      is_predicted(ranking)
-          ? fmt::format("The predictions do not tell {} apart", tied_names(ranking))
-          : tied_names(ranking) + " tie for the fastest";
-  return fmt::format("{}. {} takes {} × as long as {}{} ({} {} to {} ×) {}{}.", opening,
-                     next.column, significant(next.ratio, 3), best.column,
-                     ranking.compared == 1 ? "" : " on average", interval_name(ranking),
-                     significant(*next.low, 3), significant(*next.high, 3), extent_of(ranking),
-                     exceptions_of(ranking, next));
+  return fmt::format(
+      "The {} do not tell {} apart. {} takes {} × as long as {}{} ({} {} to {} ×) {}{}.",
+      is_predicted(ranking) ? "predictions" : "times",
+      names_of(ranking, [](const Standing& one) { return one.ties; }), next.column,
+      significant(next.ratio, 3), best.column, ranking.compared == 1 ? "" : " on average",
+      interval_name(ranking), significant(*next.low, 3), significant(*next.high, 3),
+      extent_of(ranking), exceptions_of(ranking, next));
+}
+
+/// Why no column wins: "times of B have no interval".
+std::string why_unknown(const Ranking& ranking) {
+  // The fastest has none of its own, and where its errors are unknown, no other has one.
+  const bool names_some = has_intervals(ranking);
+  const auto lacks = [](const Standing& one) { return !one.low && !is_fastest(one); };
+  return fmt::format("{} {}",
+                     names_some ? "times of " + names_of(ranking, lacks) : "some of these times",
+                     ranking.of_single_launches ? "rest on one launch, and launches differ"
+                                                : "have no interval");
 }
 
 /// Without intervals the least time may be chance.
 std::string unknown_text(const Ranking& ranking, const Standing& best, const Standing& next) {
   return fmt::format(
-      "Not known which is fastest, since some of these times have no interval; {} has the least "
-      "time{}. {} takes {} × as long {}{}.",
-      name_in(ranking, best), ranking.compared == 1 ? "" : " on average", name_in(ranking, next),
-      significant(next.ratio, 3), extent_of(ranking), exceptions_of(ranking, next));
+      "Not known which is fastest, since {}; {} has the least time{}. {} takes {} × as long {}{}.",
+      why_unknown(ranking), name_in(ranking, best), ranking.compared == 1 ? "" : " on average",
+      name_in(ranking, next), significant(next.ratio, 3), extent_of(ranking),
+      exceptions_of(ranking, next));
 }
 
 /// The limits of the answer: how sure its intervals are, and columns without a rank.
 std::string limits_text(const Ranking& ranking) {
   std::string text;
-  const bool known = ranking.ranked[1].low.has_value();
-  if (known && std::ranges::count(ranking.ranked, true, &Standing::predicted) > 1) {
+  if (has_intervals(ranking) &&
+      std::ranges::count(ranking.ranked, true, &Standing::predicted) > 1) {
     text += " Predictions of one machine share errors, so their ratio is surer than this interval.";
   }
-  if (known && ranking.of_single_launches) {
-    text += " Some times are of one launch, and launches may differ by more than this interval.";
-  }
+  if (ranking.of_single_launches) text += " Measure 5 repeats of each.";
   if (const std::size_t others = ranking.unranked.size(); others > 0) {
     text += fmt::format(" {} of {} columns {} too few of these times to be ranked.", others,
                         others + ranking.ranked.size(), others == 1 ? "has" : "have");
@@ -298,13 +353,21 @@ Ranking ranking_of(const SideBySide& all) {
     ranking.ranked.push_back(standing_of(all, block, column, fastest));
     ranking.ranked.back().column = name;
   }
-  std::ranges::stable_sort(ranking.ranked, {}, &Standing::ratio);
+  // Ratios of launches need not be in one order, so the fastest may have one below 1 beside it.
+  std::ranges::stable_sort(ranking.ranked, {}, [](const Standing& one) {
+    return std::pair(!is_fastest(one), one.ratio);
+  });
   return ranking;
 }
 
 bool knows_fastest(const Ranking& ranking) {
   const auto is_known = [](const Standing& one) { return one.low && *one.low > 1; };
   return std::all_of(ranking.ranked.begin() + 1, ranking.ranked.end(), is_known);
+}
+
+bool has_intervals(const Ranking& ranking) {
+  return std::ranges::any_of(ranking.ranked,
+                             [](const Standing& one) { return one.low.has_value(); });
 }
 
 std::string interval_name(const Ranking& ranking) {
@@ -315,13 +378,15 @@ std::string interval_name(const Ranking& ranking) {
 std::string ranking_verdict(const Ranking& ranking) {
   EXPECT(ranking.ranked.size() > 1);
   const Standing& best = ranking.ranked[0];
+  const Standing& next = ranking.ranked[1];
+  // A column without an interval may be the fastest, whatever those with one are.
+  const auto lacks = [](const Standing& one) { return !one.low; };
+  if (std::any_of(ranking.ranked.begin() + 1, ranking.ranked.end(), lacks)) {
+    return unknown_text(ranking, best, next) + limits_text(ranking);
+  }
   const auto tied =
       std::ranges::find(ranking.ranked.begin() + 1, ranking.ranked.end(), true, &Standing::ties);
-  if (tied != ranking.ranked.end()) {
-    return tie_text(ranking, best, *tied) + limits_text(ranking);
-  }
-  const Standing& next = ranking.ranked[1];
-  if (!knows_fastest(ranking)) return unknown_text(ranking, best, next) + limits_text(ranking);
+  if (tied != ranking.ranked.end()) return tie_text(ranking, best, *tied) + limits_text(ranking);
   return fmt::format("{} is {}fastest{}: {} {}{}.{}", name_in(ranking, best),
                      is_predicted(ranking) ? "predicted to be " : "",
                      ranking.compared == 1 ? "" : " on average", winner_text(ranking, next),

@@ -12,9 +12,12 @@ namespace dlscale::report {
 struct Standing {
   std::string column;      ///< without a source that all columns share
   bool predicted = false;  ///< its times are predictions
-  double ratio = 1;        ///< geometric mean of its times over that of the fastest column
-  /// Interval of the ratio, as if all rows missed to one side: ratio_of_medians() of measured
-  /// times, else by the ends of their intervals. Absent without intervals, and of the fastest.
+  /// Its time over that of the fastest column: geometric mean over rows, by ratio_of_medians() of
+  /// launches where both were measured by several.
+  double ratio = 1;
+  /// Interval of the ratio. Those of measured columns hold together. Those of predictions are as if
+  /// all rows missed to one side, since predictions of one machine share errors. Absent without
+  /// intervals, of a column whose times rest on one launch, and of the fastest.
   std::optional<double> low = {};
   std::optional<double> high = {};
   bool ties = false;        ///< the interval of the ratio includes 1; true of the fastest
@@ -39,7 +42,7 @@ struct Ranking {
   std::size_t compared = 0;        ///< rows that all ranked columns have
   std::size_t rows = 0;            ///< all rows that could count
   bool of_trainings = false;
-  bool of_single_launches = false;  ///< a measured time is of one launch
+  bool of_single_launches = false;  ///< a measured column rests on one launch
 };
 
 /// Begins with the column of most rows, adds the one that keeps most of them, and so on; ranked are
@@ -52,8 +55,11 @@ bool knows_fastest(const Ranking& ranking);
 /// "95 % interval" of measured columns, "90 % interval" of predicted ones, "interval" of both.
 std::string interval_name(const Ranking& ranking);
 
-/// The fastest column, by how much, and over how many rows; a tie where the interval of a ratio
-/// includes 1, and no winner where a column has none. Requires ranked columns.
+/// Whether a column's ratio has an interval.
+bool has_intervals(const Ranking& ranking);
+
+/// The fastest column, by how much, and over how many rows; no winner where the interval of a ratio
+/// includes 1, or a column has none. Requires ranked columns.
 std::string ranking_verdict(const Ranking& ranking);
 
 }  // namespace dlscale::report

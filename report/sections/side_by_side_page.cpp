@@ -45,13 +45,13 @@ std::string basis_text(const Standing& one) {
   return one.predicted ? "predicted" : "measured";
 }
 
-/// The answer about one column: "fastest", "tie", "slower", or that it may be chance.
+/// The answer about one column: "fastest", "slower", or that it may be chance.
 std::string place_text(const Standing& one, const Ranking& ranking) {
   const auto tied = std::ranges::count(ranking.ranked, true, &Standing::ties);
   if (!one.ties) {
     return one.low ? "slower" : "slower, maybe by chance";
   }
-  if (tied > 1) return "tie";
+  if (tied > 1) return "not told apart";
   return knows_fastest(ranking) ? "fastest" : "least time, maybe by chance";
 }
 
@@ -68,10 +68,12 @@ Table ranked_table(const Ranking& ranking) {
        {"of"}},
       {},
       {"Times are geometric means over what all these columns have; less is better.",
-       "A column ties with the fastest where the interval of its time against that includes "
-       "1."}};
+       "A column is not told apart from the fastest where the interval includes 1."}};
   table.columns[2].heading = "verdict";
   table.columns[4].heading = interval_name(ranking);
+  if (std::ranges::count(ranking.ranked, false, &Standing::predicted) > 2) {
+    table.notes.emplace_back("Intervals of measured columns allow for the number of columns.");
+  }
   for (const Standing& one : ranking.ranked) {
     table.rows.push_back({{one.column},
                           {basis_text(one)},
@@ -102,7 +104,7 @@ std::optional<Figure> ranking_figure(const Ranking& ranking) {
   figure::StackedBars bars{"standings",
                            "Time against the fastest column, and where a column is fastest",
                            "geometric mean of times against the fastest, × (lower is better)",
-                           ranking.ranked[1].low ? interval_name(ranking) : ""};
+                           has_intervals(ranking) ? interval_name(ranking) : ""};
   bars.unit = "×";
   bars.factor = 1;
   for (const Standing& one : ranking.ranked) {
