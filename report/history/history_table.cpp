@@ -92,7 +92,8 @@ Fields<ChangedMetric> metric_fields() {
       return history_value(row.metric.key, row.metric.*which);
     };
   };
-  const auto change = [](const ChangedMetric& row) { return signed_percent(row.metric.ratio - 1); };
+  const auto ratio = [](const AlertMetric& metric) { return level_ratio(metric).value; };
+  const auto ends = [](const AlertMetric& metric) { return level_ratio(metric).ends; };
   const auto verdict = [](const ChangedMetric& row) {
     return Cell{verdict_word(*row.alert, row.metric), tone_of(row.metric.movement)};
   };
@@ -107,8 +108,8 @@ Fields<ChangedMetric> metric_fields() {
       {"found_by", state, its(&AlertMetric::by, found_by_name), "found by", as::words},
       {"before", value_in_unit, its(&AlertMetric::before), "before", level(&AlertMetric::before)},
       {"after", value_in_unit, its(&AlertMetric::after), "after", level(&AlertMetric::after)},
-      {"ratio", value, its(&AlertMetric::ratio), "change", change},
-      {"ratio_interval", remark, its(change_interval), "95 % interval", its(interval_text)},
+      {"ratio", value, its(ratio), "change", its(change_text)},
+      {"ratio_interval", remark, its(ends), "95 % interval", its(interval_text)},
       F::json("run_before", its(&AlertMetric::run_before)),
       F::json("run_after", its(&AlertMetric::run_after)),
       F::json("explanation", its(&AlertMetric::explanation, text_or_null)),
@@ -161,7 +162,7 @@ Table ended_table(const CheckReport& report) {
       }
       table.notes.push_back(fmt::format(
           "{}: {} {} {}, {}", place_text(alert), shown_name(metric.key.name()),
-          verdict_name(metric.movement), signed_percent(metric.ratio - 1), ending_text(metric)));
+          verdict_name(metric.movement), change_text(metric), ending_text(metric)));
     }
   }
   if (more > 0) table.notes.push_back(fmt::format("and {} earlier ones, which JSON has", more));
@@ -179,7 +180,7 @@ Table alert_table(const Alert& alert) {
       table.notes.push_back(fmt::format(
           "{}: a drift from {} to {}, {} in all, of which no single commit need be the cause",
           shown_name(metric.key.name()), short_commit(metric.drift_from),
-          short_commit(metric.drift_to), signed_percent(metric.ratio - 1)));
+          short_commit(metric.drift_to), change_text(metric)));
     }
     if (!metric.explanation.empty()) {
       table.notes.push_back(

@@ -104,7 +104,7 @@ std::string regressed_sentence(const CheckReport& report, const std::string& ser
   return fmt::format("{}{} in {}{} {}{} at commit {} of {}, of {}",
                      counted(changes.regressions, "regression"), improvements_text(changes), series,
                      changes.regressions == 1 ? ":" : ", the largest",
-                     signed_percent(worst.metric->ratio - 1),
+                     change_text(*worst.metric),
                      interval.empty() ? "" : fmt::format(" (95 % interval {})", interval),
                      short_commit(worst.alert->commit), day_of(*worst.alert),
                      shown_name(worst.metric->key.name()));
@@ -141,7 +141,7 @@ std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
   return movement_word(metric.movement, alert.state);
 }
 
-std::optional<std::vector<double>> change_interval(const AlertMetric& metric) {
+LevelRatio level_ratio(const AlertMetric& metric) {
   const auto launches = [](const std::vector<double>& values) {
     Repeats repeats;
     // A level with a value that has no ratio has no interval.
@@ -151,17 +151,20 @@ std::optional<std::vector<double>> change_interval(const AlertMetric& metric) {
   };
   const Repeats before = launches(metric.values_before);
   const Repeats after = launches(metric.values_after);
-  if (before.empty() || after.empty()) return {};
+  if (before.empty() || after.empty()) return {metric.ratio};
   const Ratio ratio = ratio_of_medians(before, after);
-  // The interval is of all pairs of commits, and the ratio of medians may lie outside.
+  if (ratio.method.empty()) return {metric.ratio};
   const bool holds = ratio.low <= metric.ratio && metric.ratio <= ratio.high;
-  if (ratio.method.empty() || !holds) return {};
-  return std::vector{ratio.low, ratio.high};
+  return {holds ? metric.ratio : ratio.value, std::vector{ratio.low, ratio.high}};
+}
+
+std::string change_text(const AlertMetric& metric) {
+  return signed_percent(level_ratio(metric).value - 1);
 }
 
 std::string interval_text(const AlertMetric& metric) {
-  const auto interval = change_interval(metric);
-  return interval ? changes_from_to(interval->front(), interval->back()) : "";
+  const LevelRatio ratio = level_ratio(metric);
+  return ratio.ends ? changes_from_to(ratio.ends->front(), ratio.ends->back()) : "";
 }
 
 std::string day_of(const Alert& alert) {
@@ -300,7 +303,7 @@ Table check_verdicts(const CheckReport& report) {
                           {exact(metric->after)},
                           {value},
                           {check.key.unit},
-                          {exact(metric->ratio)},
+                          {exact(level_ratio(*metric).value)},
                           {metric->explanation}});
   }
   return table;

@@ -13,11 +13,20 @@ namespace dlscale::report {
 std::string verdict_word(const regression::history::Alert& alert,
                          const regression::history::AlertMetric& metric);
 
-/// Ends of the 95 % interval of a metric's ratio, by the commits of either level; absent of a
-/// drift, where a level has too few commits or a value that is not positive, and where the ratio
-/// lies outside.
-std::optional<std::vector<double>> change_interval(const regression::history::AlertMetric& metric);
-/// The same as "+18.9 % to +21.2 %"; empty if it is absent.
+/// The ratio of a metric's levels, and its interval.
+struct LevelRatio {
+  /// The ratio of the levels, as pictures draw it; that of all pairs of commits, which the interval
+  /// is of, where the interval excludes it (ratio.hpp).
+  double value = 1;
+  /// The 95 % interval, by the commits of either level; absent of a drift, and where a level has a
+  /// value that is not positive or a single commit. The place of the change was searched for in the
+  /// same commits, so it is nearer to the found size than 95 % says.
+  std::optional<std::vector<double>> ends = {};
+};
+LevelRatio level_ratio(const regression::history::AlertMetric& metric);
+/// Its change as "+19.6 %".
+std::string change_text(const regression::history::AlertMetric& metric);
+/// Its interval as "+18.9 % to +21.2 %"; empty if it is absent.
 std::string interval_text(const regression::history::AlertMetric& metric);
 /// "2026-01-16".
 std::string day_of(const regression::history::Alert& alert);

@@ -46,7 +46,7 @@ std::string verdict_of(const HistoryView& view) {
   const std::size_t series = new_changes(view.report).series;
   return fmt::format("Yes: {} {} by {} ({}) at commit {}{}.",
                      drawn.empty() ? shown_name(worst.metric->key.name()) : drawn,
-                     verdict_name(worst.metric->movement), signed_percent(worst.metric->ratio - 1),
+                     verdict_name(worst.metric->movement), change_text(*worst.metric),
                      tile_interval(*worst.metric), short_commit(worst.alert->commit),
                      series > 1 ? fmt::format(", the largest change of {} series", series) : "");
 }
@@ -69,7 +69,7 @@ Tile regressions_tile(const HistoryView& view) {
 
 /// The largest regression and its commit.
 std::vector<Tile> change_tiles(const FailingChange& worst) {
-  return {{"Largest regression", signed_percent(worst.metric->ratio - 1),
+  return {{"Largest regression", change_text(*worst.metric),
            tile_interval(*worst.metric), Tone::bad},
           {"Since commit", short_commit(worst.alert->commit),
            fmt::format("{}, after {}", day_of(*worst.alert), short_commit(worst.alert->before)),

@@ -111,15 +111,17 @@ TEST_F(HistoryTable, HasTheRatioInItsInterval) {
   const CheckReport report = look();
   ASSERT_EQ(report.alerts.size(), 1U);
   history::AlertMetric metric = report.alerts[0].metrics.at(0);
-  const auto interval = change_interval(metric);
-  ASSERT_TRUE(interval);
-  EXPECT_LE(interval->front(), metric.ratio);
-  EXPECT_LE(metric.ratio, interval->back());
-  metric.ratio = 1.5;
-  EXPECT_FALSE(change_interval(metric));
-  metric = report.alerts[0].metrics.at(0);
+  EXPECT_EQ(level_ratio(metric).value, metric.ratio);
+  metric.ratio = 1.5;  // medians of levels may lie beyond all pairs of commits
+  const LevelRatio ratio = level_ratio(metric);
+  ASSERT_TRUE(ratio.ends);
+  EXPECT_LE(ratio.ends->front(), ratio.value);
+  EXPECT_LE(ratio.value, ratio.ends->back());
+  EXPECT_NEAR(ratio.value, 1.1, 0.01);
+  EXPECT_EQ(change_text(metric), signed_percent(ratio.value - 1));
   metric.values_after.front() = 0;
-  EXPECT_FALSE(change_interval(metric));
+  EXPECT_FALSE(level_ratio(metric).ends);
+  EXPECT_EQ(level_ratio(metric).value, 1.5);
 }
 
 TEST_F(HistoryTable, NamesTheLargestChangeThatFailsTheCheck) {
