@@ -298,12 +298,15 @@ std::vector<NextStep> steps_of_results(const report::ReportInput& input, const s
                       std::back_inserter(steps));
     return steps;
   }
+  // Noise comes first, since all else builds on these times.
+  const std::vector<NextStep> noisy = steps_of_unstable_files(input.results);
+  if (!noisy.empty()) steps.push_back(noisy.front());
   if (input.kernels) std::ranges::move(steps_of_convolutions(results), std::back_inserter(steps));
   if (can_be_fitted(input.results)) {
     steps.push_back(
         {"Predict trainings from these measurements:", fit_command(folders, input.results)});
   }
-  std::ranges::move(steps_of_unstable_files(input.results), std::back_inserter(steps));
+  if (noisy.size() > 1) steps.push_back(noisy[1]);
   steps.push_back({"Compare them with those of another version or machine:",
                    fmt::format("dlscale compare {} OTHER", folders),
                    {"OTHER"}});

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/statistics.hpp"
 #include "regression/check/series_judge.hpp"
 
 namespace dlscale::regression::history {
@@ -157,17 +158,32 @@ class StripMaker {
     drawn_.insert(part.id);
   }
 
+  /// Deviation of ln(value) from the level, robust against outliers.
+  [[nodiscard]] static double deviation(const Strip& strip, const HistorySegment& level) {
+    constexpr double mad_of_normal = 1.4826;
+    std::vector<double> distances;
+    for (std::size_t at = level.first; at <= level.last; ++at) {
+      distances.push_back(std::abs(std::log(strip.commits.at(at).value / level.level)));
+    }
+    return mad_of_normal * median(distances);
+  }
+
+  /// Commits at the end that lie beyond the margin and beyond what one of ten does by chance: three
+  /// in a row do so in one of a thousand series.
   [[nodiscard]] std::size_t latest_worse(const Strip& strip) const {
-    constexpr std::size_t least = 3;  // one or two are usual of noise
+    constexpr std::size_t least = 3;
+    constexpr double one_of_ten = 1.2815515655446004;  // quantile of the normal distribution
     const Direction direction = strip.key.direction;
     const bool is_judged = strip.found.shape != HistoryShape::bimodal &&
                            !strip.found.segments.empty() && direction != Direction::steady;
     if (!is_judged) return 0;
     const HistorySegment& level = strip.found.segments.back();
+    const double limit = std::max(std::log1p(rules_.changes.newest_margin),
+                                  one_of_ten * deviation(strip, level));
     std::size_t count = 0;
     for (std::size_t at = level.last + 1; at > level.first; --at) {
       const double change = std::log(strip.commits.at(at - 1).value / level.level);
-      if (!(worse_sign(direction) * change > std::log1p(rules_.changes.newest_margin))) break;
+      if (!(worse_sign(direction) * change > limit)) break;
       ++count;
     }
     return count < least ? 0 : count;

@@ -211,7 +211,7 @@ std::string counted_verdict(const Json& answer, const std::vector<ComparedRow>& 
   }
   const bool is_of_one = rests_on_one_launch(answer, rows);
   if (is_common(answer, rows)) {
-    const std::string_view answers = verdict == "regressed"      ? "Yes, or its machine was"
+    const std::string_view answers = verdict == "regressed"      ? "Slower, by the version or by the machine"
                                      : verdict == "inconclusive" ? "Not known"
                                                                  : "No";
     return fmt::format("{}: {}.", answers, common_sentence(*common_of(answer, rows)));

@@ -180,14 +180,15 @@ std::string beyond_limits_clause(const Json& plan, const std::string& choice) {
                      exceeded_limit(plan.at("beyond_limits"), plan));
 }
 
-/// "--max-ranks allows no more (the cluster has 16)": why the best has so many.
+/// "--max-ranks stops at 8 of the cluster's 16 ranks": why the best has so many.
 std::string ranks_clause(const Json& plan) {
   const Json& question = plan.at("question");
   const auto bound = plan.at("ranks_bound_by").get<std::string>();
   if (bound == "cluster") return "the cluster has no more ranks";
   if (bound == "asked") {
-    return fmt::format("{} allows no more (the cluster has {})",
+    return fmt::format("{} stops at {} of the cluster's {} ranks",
                        asked_option(plan, {"max-ranks", "ranks"}, "the choice of ranks"),
+                       plan.at("best").at(0).at("ranks").dump(),
                        question.at("cluster_ranks").dump());
   }
   if (bound == "shares") {

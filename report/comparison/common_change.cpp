@@ -9,6 +9,7 @@
 
 #include "core/base/statistics.hpp"
 #include "core/text/numbers.hpp"
+#include "regression/statistics/student_t.hpp"
 #include "report/table/interval.hpp"
 
 namespace dlscale::report {
@@ -27,6 +28,19 @@ double at_least(std::size_t number, std::size_t of) {
                       (all - misses) * std::log1p(-chance));
   }
   return 1 - fewer;
+}
+
+/// Whether a row may have this ratio, if its interval is widened (as that of a normal distribution
+/// is) until one of `of` rows leaves its own in 5 % of cases.
+bool may_be(const Comparison& row, double ratio, std::size_t of) {
+  const double family = 1 - chance / static_cast<double>(of) / 2;
+  constexpr double many = 1e6;  // degrees of freedom: the normal distribution
+  const double wider = regression::student_t_quantile(family, many) /
+                       regression::student_t_quantile(1 - chance / 2, many);
+  const double value = std::log(row.ratio);
+  const double distance = std::log(ratio) - value;
+  return distance <= wider * (std::log(row.ratio_high) - value) &&
+         distance >= wider * (std::log(row.ratio_low) - value);
 }
 
 std::vector<const Comparison*> rows_of(const ComparisonReport& report) {
@@ -58,7 +72,10 @@ std::optional<CommonChange> common_change(const ComparisonReport& report) {
   }
   const double limit = 1 + report.margin;
   const bool is_outside = common.low > limit || common.high < 1 / limit;
-  common.explains = is_outside && at_least(rows.size() - common.explained, rows.size()) > chance;
+  const bool may_all_be = std::ranges::all_of(
+      rows, [&](const Comparison* row) { return may_be(*row, common.ratio, rows.size()); });
+  common.explains = is_outside && may_all_be &&
+                    at_least(rows.size() - common.explained, rows.size()) > chance;
   return common;
 }
 

@@ -120,12 +120,16 @@ Table rows_table(const ComparisonReport& report) {
   table.notes.push_back(
       fmt::format("changes within {} do not matter; less time is better", percent(report.margin)));
   constexpr int enough_launches = 5;
-  const bool has_few = std::ranges::any_of(
-      report.rows, [](const Comparison& row) { return row.launches < enough_launches; });
-  if (has_few) {
+  const auto has_fewer = [&report](int launches) {
+    return std::ranges::any_of(
+        report.rows, [launches](const Comparison& row) { return row.launches < launches; });
+  };
+  if (has_fewer(2)) {
     table.notes.emplace_back(
         "an interval from samples of one launch does not know how launches differ: "
         "measure 5 repeats of both");
+  } else if (has_fewer(enough_launches)) {
+    table.notes.emplace_back("intervals of 2 to 4 launches are wide: measure 5 repeats of both");
   }
   if (report.rows.size() >= 20) {
     table.notes.push_back(

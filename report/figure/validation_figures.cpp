@@ -106,7 +106,8 @@ std::optional<Figure> phase_bars(const Validation& validation) {
   std::ranges::stable_sort(runs, std::greater{},
                            [](const RunValidation* run) { return std::abs(shown_error(*run)); });
   StackedBars figure{"phases",
-                     "Medians of phases, which need not add up, the largest errors first",
+                     "Medians over trainings, which err less than single ones; phases need not add up; the "
+                     "largest errors first",
                      "time of an iteration, ms (lower is better)",
                      "intervals (90 % predicted, 95 % measured)",
                      {},

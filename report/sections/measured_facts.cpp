@@ -38,7 +38,8 @@ struct Fact {
   bool is_whole = false;  ///< the clause alone is the answer, and begins with a name
 };
 
-/// The question (rows with the same axes) with the largest value in the middle of its launches.
+/// The question (rows with the same axes but for the repeat) with the largest value in the middle
+/// of its launches.
 struct Best {
   const Measurement* row = nullptr;  ///< the launch in the middle
   double value = 0;                  ///< its value
@@ -65,7 +66,9 @@ std::optional<Best> best_of(const ReportInput& input, std::string_view benchmark
     for (const Measurement& row : file.measurements) {
       if (row.benchmark != benchmark || !is_timed(row)) continue;
       if (const double found = value(row); found > 0) {
-        questions[row.axes].emplace_back(found, &row);
+        std::map<std::string, std::string> question = row.axes;
+        question.erase("repeat");
+        questions[std::move(question)].emplace_back(found, &row);
       }
     }
   }

@@ -46,11 +46,22 @@ TEST(CommonChange, FindsTheOneChangeThatExplainsItsRows) {
 TEST(CommonChange, ExplainsByOneChangeAllButAsManyRowsAsChanceTakes) {
   std::vector<double> ratios(18, 1.2);
   for (int misses = 1; misses <= 4; ++misses) {  // P(X ≥ 3) = 5.8 %, P(X ≥ 4) = 1.1 %
-    ratios[static_cast<std::size_t>(misses)] = 1.0;
+    ratios[static_cast<std::size_t>(misses)] = 1.15;  // outside its interval, inside the family's
     const ComparisonReport report = shifted(ratios);
     EXPECT_EQ(report.common->explained, 18U - static_cast<std::size_t>(misses));
     EXPECT_EQ(report.common->explains, misses < 4) << misses;
   }
+}
+
+TEST(CommonChange, DoesNotExplainRowsThatARowSurelyContradicts) {
+  std::vector<double> ratios(18, 1.2);
+  ratios[1] = 1.0;
+  EXPECT_FALSE(shifted(ratios).common->explains) << "that row shows the machine unchanged";
+  ratios[1] = 4.0;
+  EXPECT_FALSE(shifted(ratios).common->explains) << "that row is slower for a reason of its own";
+  ratios.assign(18, 0.8);
+  ratios[1] = 1.3;
+  EXPECT_FALSE(shifted(ratios).common->explains) << "a regression beside a faster machine";
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ TEST(ComparisonPage, SaysThatOneChangeExplainsAllRows) {
   const Document document = comparison_document(compare(a, b, 0.02));
   const Page page = comparison_page(document.json(), "comparison.json").page;
   expect_first_screen(page);
-  EXPECT_TRUE(page.verdict.starts_with("Yes, or its machine was: one change of +30."))
+  EXPECT_TRUE(
+      page.verdict.starts_with("Slower, by the version or by the machine: one change of +30."))
       << page.verdict;
   EXPECT_TRUE(page.verdict.ends_with(" explains 4 of 4 measurements, as a slower machine would."))
       << page.verdict;

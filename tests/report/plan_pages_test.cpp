@@ -228,8 +228,8 @@ TEST(PlanPage, NamesSettingsInTheVerdictTheTableAndThePoints) {
   expect_first_screen(page);
   EXPECT_EQ(page.verdict,
             "Fastest on 4 ranks with 32 samples each, schedule bucketed, buckets of 2.00 MiB: 90 "
-            "epochs take 2.00 h (90 % interval 1.80 to 2.20 h). --max-ranks allows no more (the "
-            "cluster has 16).");
+            "epochs take 2.00 h (90 % interval 1.80 to 2.20 h). --max-ranks stops at 4 of the "
+            "cluster's 16 ranks.");
   EXPECT_EQ(page.tiles[1].value, "8.00 h") << "rank hours";
   EXPECT_EQ(page.tiles[2].detail, "909 to 1,110 (90 %); 90.0 % of 4 × one rank");
   EXPECT_EQ(page.tiles[3].detail, "the memory holds no larger one of those tried");
