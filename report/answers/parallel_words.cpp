@@ -9,19 +9,13 @@
 #include "core/text/numbers.hpp"
 #include "core/text/quantity_text.hpp"
 #include "report/answers/answer_json.hpp"
+#include "report/answers/prediction_verdict.hpp"
 #include "report/table/interval.hpp"
 
 namespace dlscale::report {
 namespace {
 
 constexpr double giga_bytes = 1e-9;
-
-std::string ends_of(const Json& plan) {
-  const auto low = number_in(plan, "t_iter_low_s");
-  const auto high = number_in(plan, "t_iter_high_s");
-  if (!low || !high) return "";
-  return from_to(to_text(Seconds(*low)), to_text(Seconds(*high)));
-}
 
 }  // namespace
 
@@ -44,18 +38,18 @@ std::string plan_words(const Json& plan) {
 }
 
 std::string iteration_text(const Json& plan) {
-  const std::string ends = ends_of(plan);
+  const std::string ends = iteration_interval(plan);
   return to_text(Seconds(plan.at("t_iter_s").get<double>())) +
          (ends.empty() ? "" : fmt::format(" (90 % interval {})", ends));
 }
 
 std::string iteration_ends(const Json& plan) {
-  const std::string ends = ends_of(plan);
+  const std::string ends = iteration_interval(plan);
   return ends.empty() ? "no interval" : ends;
 }
 
 std::string iteration_detail(const Json& plan) {
-  const std::string ends = ends_of(plan);
+  const std::string ends = iteration_interval(plan);
   return ends.empty() ? "no interval" : ends + " (90 %)";
 }
 

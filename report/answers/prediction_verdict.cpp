@@ -210,7 +210,7 @@ std::string iteration_interval(const Json& row) {
   const auto low = number_in(row, "t_iter_low_s");
   const auto high = number_in(row, "t_iter_high_s");
   if (!low || !high) return "";
-  return fmt::format("{} to {}", to_text(Seconds(*low)), to_text(Seconds(*high)));
+  return from_to(to_text(Seconds(*low)), to_text(Seconds(*high)));
 }
 
 std::string rate_interval(const Json& row) {

@@ -13,7 +13,7 @@ std::string samples_of(const Json& row);
 /// "16 ranks".
 std::string ranks_of(const Json& row);
 
-/// "81.2 ms to 124 ms"; empty without an interval.
+/// "81.2 ms to 124 ms", of a row or a parallel plan; empty without an interval.
 std::string iteration_interval(const Json& row);
 
 /// "3,800 to 5,880", of samples a second; empty without an interval.

@@ -51,7 +51,7 @@ std::string interval_of(const ErrorSummary& summary) {
                      workloads);
 }
 
-/// Which way predictions err, and the phase to blame in most configurations.
+/// The median signed error, and the phase to blame in most configurations.
 Tile bias_tile(const Validation& validation) {
   std::map<std::string, int> counts;
   for (const RunValidation& run : validation.runs) ++counts[run.blame];
